@@ -1,0 +1,195 @@
+/* convert.c - host elements and Lua values: what does a cell hold? */
+#include <math.h>
+#include <string.h>
+#include "priv.h"
+
+/* ---- half types
+ * ------------------------------------------------------------------ */
+static double from_bf16(uint16_t bits) {
+  uint32_t wide = (uint32_t)bits << 16;
+  float f;
+  memcpy(&f, &wide, sizeof f);
+  return f;
+}
+
+static double from_f16(uint16_t bits) {
+  int exponent = bits >> 10 & 31, fraction = bits & 1023;
+  double v = exponent == 31 ? (fraction ? (double)NAN : (double)INFINITY)
+             : exponent     ? ldexp(1024 + fraction, exponent - 25)
+                            : ldexp(fraction, -24);
+  return bits >> 15 ? -v : v;
+}
+
+/* Rounds to `bits` of significand, halves to even, at least steps of 2^least;
+ * the bits of the result are then exact. */
+static double round_to(double v, int bits, int least) {
+  int exponent;
+  double step;
+  if (v == 0 || v != v || isinf(v)) return v;
+  frexp(v, &exponent);
+  exponent -= bits;
+  step = ldexp(1, exponent < least ? least : exponent);
+  return rint(v / step) * step;
+}
+
+static uint16_t to_bf16(double v) {
+  float f = (float)round_to(v, 8, -133);
+  uint32_t wide;
+  memcpy(&wide, &f, sizeof wide);
+  return v != v ? 0x7fc0 : (uint16_t)(wide >> 16);
+}
+
+static uint16_t to_f16(double v) {
+  uint16_t sign = signbit(v) ? 0x8000 : 0;
+  double a = fabs(round_to(v, 11, -24));
+  int exponent;
+  if (v != v) return 0x7e00;
+  if (a >= 65520) return sign | 0x7c00;
+  if (a < 0x1p-14) return sign | (uint16_t)(a * 0x1p24);
+  a = frexp(a, &exponent);
+  return sign |
+         (uint16_t)(((exponent + 14) << 10) + (int)(ldexp(a, 11) - 1024));
+}
+
+/* ---- cells to Lua
+ * --------------------------------------------------------------------- */
+void lt_push_cell(lua_State *L, int dtype, const void *cells, int64_t i) {
+  switch (dtype) {
+  case TSH_bool:
+    lua_pushboolean(L, ((const uint8_t *)cells)[i]);
+    return;
+  case TSH_i8:
+    lua_pushinteger(L, ((const int8_t *)cells)[i]);
+    return;
+  case TSH_i16:
+    lua_pushinteger(L, ((const int16_t *)cells)[i]);
+    return;
+  case TSH_i32:
+    lua_pushinteger(L, ((const int32_t *)cells)[i]);
+    return;
+  case TSH_i64:
+    lua_pushinteger(L, ((const int64_t *)cells)[i]);
+    return;
+  case TSH_u8:
+    lua_pushinteger(L, ((const uint8_t *)cells)[i]);
+    return;
+  case TSH_u16:
+    lua_pushinteger(L, ((const uint16_t *)cells)[i]);
+    return;
+  case TSH_u32:
+    lua_pushinteger(L, ((const uint32_t *)cells)[i]);
+    return;
+  case TSH_u64: {
+    /* Above Lua's integers the nearest float: never a negative number. */
+    uint64_t v = ((const uint64_t *)cells)[i];
+    if (v <= INT64_MAX)
+      lua_pushinteger(L, (lua_Integer)v);
+    else
+      lua_pushnumber(L, (lua_Number)v);
+    return;
+  }
+  case TSH_f16:
+    lua_pushnumber(L, from_f16(((const uint16_t *)cells)[i]));
+    return;
+  case TSH_bf16:
+    lua_pushnumber(L, from_bf16(((const uint16_t *)cells)[i]));
+    return;
+  case TSH_f32:
+    lua_pushnumber(L, (double)((const float *)cells)[i]);
+    return;
+  case TSH_f64:
+    lua_pushnumber(L, ((const double *)cells)[i]);
+    return;
+  default:
+    lua_pushnil(L);
+  }
+}
+
+/* ---- Lua to cells
+ * ---------------------------------------------------------------------- */
+/* Does an integer fit the integer dtype? */
+static int fits(int64_t v, int dtype) {
+  int bits = (int)plan_dtype_bytes(dtype) * 8;
+  if (plan_dtype_kind(dtype) == TSH_KIND_UINT)
+    return v >= 0 && (bits == 64 || v >> bits == 0);
+  return bits == 64 ||
+         (v >= -(INT64_C(1) << (bits - 1)) && v < INT64_C(1) << (bits - 1));
+}
+
+/* A number as operand of a dtype: whole floats become integers where the dtype
+ * has nothing else. 0: it does not fit. */
+int lt_number_as(plan_operand *v, int dtype) {
+  int kind = plan_dtype_kind(dtype);
+  if (kind == TSH_KIND_FLOAT || kind == TSH_KIND_COMPLEX)
+    return v->kind != PLAN_BOOL;
+  if (v->kind == PLAN_REAL) {
+    double f = v->num.f;
+    if (kind == TSH_KIND_BOOL || f != rint(f)) return 0;
+    if (dtype == TSH_u64 && f >= 0x1p63 && f < 0x1p64) {
+      v->num.u = (uint64_t)f;
+      v->kind = PLAN_INT;
+      return 1;
+    }
+    if (f < -0x1p63 || f >= 0x1p63) return 0;
+    v->num.i = (int64_t)f;
+    v->kind = PLAN_INT;
+  }
+  if (kind == TSH_KIND_BOOL) return v->kind == PLAN_BOOL;
+  return v->kind == PLAN_INT && fits(v->num.i, dtype);
+}
+
+/* As double, so that a second rounding to a half type rounds as if it were the
+ * only one: of a long integer the bits far below only say "not exact". */
+static double sticky(int64_t v) {
+  if (v > -(INT64_C(1) << 53) && v < INT64_C(1) << 53) return (double)v;
+  if (v & 0xffff) v = (int64_t)(((uint64_t)v & ~UINT64_C(0xffff)) | 0x10000);
+  return (double)v;
+}
+
+void lt_put_cell(int dtype, void *cells, int64_t i, const plan_operand *v) {
+  double f = v->kind == PLAN_REAL                    ? v->num.f
+             : dtype == TSH_f16 || dtype == TSH_bf16 ? sticky(v->num.i)
+                                                     : (double)v->num.i;
+  switch (dtype) {
+  case TSH_bool:
+  case TSH_u8:
+    ((uint8_t *)cells)[i] = (uint8_t)v->num.u;
+    return;
+  case TSH_i8:
+    ((int8_t *)cells)[i] = (int8_t)v->num.i;
+    return;
+  case TSH_i16:
+    ((int16_t *)cells)[i] = (int16_t)v->num.i;
+    return;
+  case TSH_u16:
+    ((uint16_t *)cells)[i] = (uint16_t)v->num.u;
+    return;
+  case TSH_i32:
+    ((int32_t *)cells)[i] = (int32_t)v->num.i;
+    return;
+  case TSH_u32:
+    ((uint32_t *)cells)[i] = (uint32_t)v->num.u;
+    return;
+  case TSH_i64:
+    ((int64_t *)cells)[i] = v->num.i;
+    return;
+  case TSH_u64:
+    ((uint64_t *)cells)[i] = v->num.u;
+    return;
+  case TSH_f16:
+    ((uint16_t *)cells)[i] = to_f16(f);
+    return;
+  case TSH_bf16:
+    ((uint16_t *)cells)[i] = to_bf16(f);
+    return;
+  /* An integer is rounded once, not by way of double. */
+  case TSH_f32:
+    ((float *)cells)[i] = v->kind == PLAN_REAL ? (float)f : (float)v->num.i;
+    return;
+  case TSH_f64:
+    ((double *)cells)[i] = f;
+    return;
+  default:
+    return;
+  }
+}

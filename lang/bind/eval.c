@@ -1,0 +1,211 @@
+/* eval.c - one entry of a session, or a piece of code from the command line:
+ * is it an expression, is it complete, which values does it leave? */
+#include <ctype.h>
+#include <string.h>
+#include "session.h"
+
+enum { KEPT = 20 };                      /* results in out[n] */
+#define LARGE_BYTES (UINT64_C(16) << 20) /* results that are not kept alive */
+
+typedef struct {
+  const char *code, *chunk;
+  int print, final, keep; /* as asked for */
+  int incomplete;
+  int extra; /* values in front that are none of the user's */
+  FILE *out;
+} entry;
+
+/* ---- loading ------------------------------------------------------------- */
+
+static int ends_in_eof(const char *message) {
+  size_t n = strlen(message);
+  return n >= 5 && strcmp(message + n - 5, "<eof>") == 0;
+}
+
+static int is_blank(char c) { return isspace((unsigned char)c) != 0; }
+
+/* An expression that ends too early or goes wrong inside is a bad statement
+ * from its first word on: then the other message says more. */
+static int blames_start(const char *message, const char *code) {
+  const char *near = strstr(message, "near '");
+  size_t n;
+  if (strstr(message, ": syntax error near")) return 1;
+  if (!near) return 0;
+  near += 6;
+  n = strcspn(near, "'");
+  return n && strncmp(code + strspn(code, " \t\n"), near, n) == 0;
+}
+
+static int load_text(lua_State *L, const char *before, const char *code,
+                     size_t size, const char *chunk) {
+  int status;
+  lua_pushstring(L, before);
+  lua_pushlstring(L, code, size);
+  /* A newline, so that an unfinished string is an error, not an entry that
+   * goes on. */
+  lua_pushliteral(L, "\n");
+  lua_concat(L, 3);
+  code = lua_tolstring(L, -1, &size);
+  status = luaL_loadbufferx(L, code, size, chunk, "t");
+  lua_remove(L, -2);
+  return status;
+}
+
+/* Loads CODE as an expression, else as statements. LUA_OK with the function
+ * pushed; else the better of the two messages is. */
+static int load_entry(lua_State *L, entry *e) {
+  size_t size = strlen(e->code), bare = size;
+  const char *first, *second;
+  while (bare && (is_blank(e->code[bare - 1]) || e->code[bare - 1] == ';'))
+    bare--;
+  /* With a value in front it is no tail call: who called stays known. */
+  e->extra = 1;
+  if (load_text(L, "return nil, ", e->code, bare, e->chunk) == LUA_OK)
+    return LUA_OK;
+  e->extra = 0;
+  if (load_text(L, "", e->code, size, e->chunk) == LUA_OK) {
+    lua_remove(L, -2);
+    return LUA_OK;
+  }
+  first = lua_tostring(L, -2);
+  second = lua_tostring(L, -1);
+  e->incomplete = ends_in_eof(first) || ends_in_eof(second);
+  if (blames_start(second, e->code))
+    lua_pop(L, 1);
+  else
+    lua_remove(L, -2);
+  return LUA_ERRSYNTAX;
+}
+
+/* ---- results ------------------------------------------------------------- */
+
+static int is_large(lua_State *L, int i) {
+  plan_node *x = lt_tensor_test(L, i);
+  return x && (uint64_t)plan_shape_of(x)->count >=
+                  LARGE_BYTES / plan_dtype_bytes(plan_dtype_of(x));
+}
+
+/* Pushes the list of results; its metatable's __index is a weak table with the
+ * large ones. Made at the first entry; the user's own `out` is left alone. */
+static void push_results(lua_State *L) {
+  static const char key = 0;
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &key) == LUA_TTABLE) return;
+  lua_pop(L, 1);
+  lua_newtable(L);
+  lua_newtable(L); /* metatable */
+  lua_newtable(L); /* weak */
+  lua_newtable(L);
+  lua_pushliteral(L, "v");
+  lua_setfield(L, -2, "__mode");
+  lua_setmetatable(L, -2);
+  lua_setfield(L, -2, "__index");
+  lua_setmetatable(L, -2);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &key);
+  lua_pushglobaltable(L);
+  lua_pushliteral(L, "out");
+  if (lua_rawget(L, -2) == LUA_TNIL) {
+    lua_pushliteral(L, "out");
+    lua_pushvalue(L, -4);
+    lua_rawset(L, -4);
+  }
+  lua_pop(L, 2);
+}
+
+/* The value at index i becomes `_` and out[n]. */
+static void keep_result(lua_State *L, int i, int n) {
+  int large = is_large(L, i);
+  lua_pushglobaltable(L);
+  lua_pushliteral(L, "_");
+  lua_pushvalue(L, i);
+  lua_rawset(L, -3);
+  push_results(L);
+  lua_pushnil(L);
+  lua_rawseti(L, -2, n - KEPT);
+  if (large) {
+    lua_getmetatable(L, -1);
+    lua_getfield(L, -1, "__index");
+  }
+  lua_pushvalue(L, i);
+  lua_rawseti(L, -2, n);
+}
+
+/* ---- entries ------------------------------------------------------------- */
+
+static int ends_in_semicolon(const char *code) {
+  size_t n = strlen(code);
+  while (n && is_blank(code[n - 1])) n--;
+  return n && code[n - 1] == ';';
+}
+
+static int run_entry(lua_State *L) {
+  entry *e = lua_touserdata(L, 1);
+  lt *l = lt_of(L);
+  size_t size = strlen(e->code);
+  int first, n, number = lt_session_of(l)->number;
+  lt_source_add(l, e->chunk, e->code, size);
+  if (!e->print) {
+    if (luaL_loadbufferx(L, e->code, size, e->chunk, "t") != LUA_OK)
+      return lua_error(L);
+  } else if (load_entry(L, e) != LUA_OK) {
+    if (e->incomplete && !e->final) return 0;
+    e->incomplete = 0;
+    return lua_error(L);
+  }
+  lua_call(L, 0, LUA_MULTRET);
+  first = 2 + e->extra;
+  n = lua_gettop(L) - first + 1;
+  if (!e->print || n == 0 || ends_in_semicolon(e->code)) return 0;
+  lt_show(L, first, n, e->out);
+  luaL_checkstack(L, 10, NULL);
+  if (e->keep) keep_result(L, first, number);
+  return 0;
+}
+
+int lt_do(lt *l, const char *code, const char *chunk, int print, FILE *out,
+          FILE *err) {
+  entry e = {.code = code, .chunk = chunk, .print = print, .final = 1,
+             .out = out};
+  return lt_protect(l, run_entry, &e, LT_SCRIPT, err);
+}
+
+int lt_entry_number(const lt *l) { return lt_session_of(l)->number; }
+
+/* `local x = 1` alone: the name is gone when the entry ends. */
+static void note_local(lt *l, const char *code, FILE *err) {
+  static const char word[] = "abcdefghijklmnopqrstuvwxyz"
+                             "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+  const char *name = code + strspn(code, " \t"), *again;
+  size_t n;
+  if (lt_session_of(l)->local_noted || strncmp(name, "local", 5) != 0 ||
+      !is_blank(name[5]) || strchr(name, '\n'))
+    return;
+  name += 5 + strspn(name + 5, " \t");
+  n = strspn(name, word);
+  if (n == 0 || n > 64 || (n == 8 && strncmp(name, "function", n) == 0))
+    return;
+  /* Used again in the same entry it has served. */
+  for (again = name + n; *again; again += again[0] != '\0') {
+    size_t length = strspn(again, word);
+    if (length == n && strncmp(again, name, n) == 0) return;
+    again += length;
+    if (!*again) break;
+  }
+  lt_session_of(l)->local_noted = 1;
+  fprintf(err, "note: '%.*s' is local to this entry; drop 'local' to keep "
+               "it\n", (int)n, name);
+}
+
+int lt_eval(lt *l, const char *code, int final, FILE *out, FILE *err) {
+  lt_session *s = lt_session_of(l);
+  char chunk[32];
+  entry e = {.code = code, .chunk = chunk, .print = 1, .final = final,
+             .keep = 1, .out = out};
+  int rc;
+  snprintf(chunk, sizeof chunk, "=in[%d]", s->number);
+  rc = lt_protect(l, run_entry, &e, LT_ENTRY, err);
+  if (rc == LT_OK && e.incomplete) return LT_INCOMPLETE;
+  if (rc == LT_OK) note_local(l, code, err);
+  s->number++;
+  return rc;
+}

@@ -1,0 +1,162 @@
+/* gc.c - when is garbage collected? Lua sees 48 bytes where a device holds
+ * megabytes, so this room counts device bytes and forces collections, always
+ * before a trace is sealed: they may run finalizers, and what those record
+ * still belongs to the flush. In generational mode a young collection costs
+ * 0.1 us and finds every temporary of the last steps; a handle that outlives
+ * two of them is only found by a full one. */
+#include <string.h>
+#include "priv.h"
+
+#define MIB         ((uint64_t)1 << 20)
+#define YOUNG_BYTES (16 * MIB) /* allocated: a young collection */
+#define FULL_FLOOR  (64 * MIB) /* alive above 1.5 x: a full one */
+#define BIGGEST     3          /* tensors listed when memory is out */
+
+/* Young collections by themselves after the heap has doubled: seldom inside a
+ * step, since each forced one begins the count anew. */
+void lt_gc_start(lua_State *L) {
+  lua_gc(L, LUA_GCGEN, 100, 100);
+  lt_of(L)->full_above = FULL_FLOOR;
+}
+
+static void full(lua_State *L) {
+  lt *l = lt_of(L);
+  uint64_t live;
+  lua_gc(L, LUA_GCCOLLECT);
+  lt_drain(l);
+  live = plan_counters_get(l->plan)->bytes_live;
+  l->full_above = live + live / 2 + FULL_FLOOR;
+}
+
+static void young(lua_State *L) {
+  lt *l = lt_of(L);
+  lua_gc(L, LUA_GCSTEP, 0);
+  lt_drain(l);
+  l->young_at = plan_counters_get(l->plan)->bytes_allocated;
+}
+
+/* What the counters call for. Returns 1 when it collected. */
+int lt_gc_balance(lua_State *L) {
+  lt *l = lt_of(L);
+  const plan_counters *c = plan_counters_get(l->plan);
+  if (c->bytes_live > l->full_above) {
+    full(L);
+    l->young_at = c->bytes_allocated;
+    return 1;
+  }
+  if (c->bytes_allocated - l->young_at < YOUNG_BYTES) return 0;
+  young(L);
+  return 1;
+}
+
+void lt_collect(lua_State *L) {
+  /* The second one frees what finalizers of the first one held. */
+  full(L);
+  full(L);
+  plan_trim(lt_of(L)->plan);
+}
+
+tsh_status lt_demand(lua_State *L, plan_node *const *nodes, int n, int flags,
+                     tsh_err *err) {
+  lt *l = lt_of(L);
+  tsh_status rc;
+  int exact = lt_gc_balance(L);
+  err->size = sizeof *err;
+  /* A trace is cut where it repeats: most of it is dead, and finding that out
+   * costs less than one kernel. */
+  if (!exact && (n == 0 || plan_wants_collect(l->plan))) {
+    young(L);
+    exact = 1;
+  }
+  if (exact)
+    flags |= PLAN_EXACT;
+  else
+    lt_drain(l);
+  rc = plan_demand(l->plan, nodes, n, flags, err);
+  if (rc == TSH_ENOMEM) {
+    lt_collect(L);
+    rc = plan_demand(l->plan, nodes, n, flags | PLAN_EXACT | PLAN_LAST, err);
+  }
+  return rc;
+}
+
+tsh_status lt_read(lua_State *L, plan_node *n, void *host, tsh_err *err) {
+  tsh_status rc = plan_is_ready(n) ? TSH_OK : lt_demand(L, &n, 1, 0, err);
+  plan *p = lt_of(L)->plan;
+  err->size = sizeof *err;
+  if (rc != TSH_OK) return rc;
+  rc = plan_read(p, n, host, 0, err);
+  if (rc != TSH_ENOMEM) return rc;
+  lt_collect(L);
+  return plan_read(p, n, host, PLAN_EXACT | PLAN_LAST, err);
+}
+
+/* ---- who holds the memory
+ * ------------------------------------------------------ */
+typedef struct {
+  lt *l;
+  struct big {
+    plan_node *node;
+    uint64_t bytes;
+  } big[BIGGEST];
+} census;
+
+static uint64_t bytes_of(const plan_node *n) {
+  if (!plan_is_ready(n)) return 0;
+  return (uint64_t)plan_shape_of(n)->count * plan_dtype_bytes(plan_dtype_of(n));
+}
+
+static void count(void *ud, plan_node *n) {
+  struct big *big = ((census *)ud)->big;
+  uint64_t bytes = bytes_of(n);
+  int at = BIGGEST;
+  for (int i = 0; i < BIGGEST; i++)
+    if (big[i].node == n) return;
+  while (at > 0 && bytes > big[at - 1].bytes) at--;
+  if (at == BIGGEST) return;
+  memmove(&big[at + 1], &big[at], sizeof *big * (size_t)(BIGGEST - 1 - at));
+  big[at].node = n;
+  big[at].bytes = bytes;
+}
+
+/* The name of the global that holds n, or NULL; it stays on the stack. */
+static const char *global_of(lua_State *L, const plan_node *n) {
+  int top = lua_gettop(L);
+  lua_pushglobaltable(L);
+  lua_pushnil(L);
+  while (lua_next(L, -2)) {
+    if (lt_tensor_test(L, -1) == n && lua_type(L, -2) == LUA_TSTRING) {
+      lua_pop(L, 1);
+      return lua_tostring(L, -1);
+    }
+    lua_pop(L, 1);
+  }
+  lua_settop(L, top);
+  return NULL;
+}
+
+static const char *in_units(uint64_t bytes, char *text, size_t size) {
+  static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double v = (double)bytes;
+  int i = 0;
+  while (v >= 1024 && i < 4) v /= 1024, i++;
+  snprintf(text, size, v < 100 && i ? "%.3g %s" : "%.0f %s", v, unit[i]);
+  return text;
+}
+
+void lt_push_biggest(lua_State *L, const char **fact) {
+  census c = {.l = lt_of(L)};
+  char line[600], bytes[32], place[LUA_IDSIZE + 16];
+  size_t at = 0;
+  lt_heap_visit(&c.l->heap, count, &c);
+  for (int i = 0; i < BIGGEST && c.big[i].bytes && at < sizeof line; i++) {
+    const char *name = global_of(L, c.big[i].node);
+    lt_site_text(c.l, plan_site_of(c.big[i].node), place, sizeof place);
+    at += (size_t)snprintf(line + at, sizeof line - at, "%s%s %s%s%s%s",
+                           i ? ", " : "biggest: ", name ? name : "a tensor",
+                           in_units(c.big[i].bytes, bytes, sizeof bytes),
+                           name ? " (global)" : " (made at ", name ? "" : place,
+                           name ? "" : ")");
+  }
+  if (at) *fact = lua_pushstring(L, line);
+}

@@ -1,0 +1,358 @@
+/* index.c - t[index]: positions from 1, ranges with their end, "...", newaxis,
+ * integer tensors; and the fields of a tensor. */
+#include <string.h>
+#include "index.h"
+
+#define NEW_AXIS "newaxis"
+#define REST     "..."
+
+/* ---- one position, one range
+ * --------------------------------------------------------- */
+static void out_of_range(lua_State *L, int axis, int64_t at, int64_t extent) {
+  const char *hint = NULL;
+  if (at == 0)
+    hint = "positions count from 1";
+  else if (at == extent + 1 && axis == 0)
+    hint = "for i, row in t:rows() do visits every row";
+  if (extent == 0) lt_fail(L, hint, "%I: axis %d has no element", at, axis + 1);
+  lt_fail(L, hint, "%I is outside 1..%I of axis %d", at, extent, axis + 1);
+}
+
+static int64_t position(lua_State *L, int i, int axis, int64_t extent) {
+  int64_t at = lt_arg_whole(L, i, "a position");
+  int64_t from0 = at < 0 ? at + extent : at - 1;
+  if (at == 0 || from0 < 0 || from0 >= extent)
+    out_of_range(L, axis, at, extent);
+  return from0;
+}
+
+static void bad_range(lua_State *L, int axis, const int64_t *r,
+                      int64_t extent) {
+  lt_fail(L,
+          "data.batches(x, n) cuts rows, a short rest last; {a, -1} ends at "
+          "the end",
+          "range {%I,%I} is outside 1..%I of axis %d", r[0], r[1], extent,
+          axis + 1);
+}
+
+/* r: first, last, step as written. Like Lua's for, a last before the first is
+ * an empty range, also one that begins just behind the end. */
+static void resolve(lua_State *L, int axis, const int64_t *r, int64_t extent,
+                    plan_range *out) {
+  int64_t step = r[2];
+  int64_t a = r[0] < 0 ? r[0] + extent + 1 : r[0];
+  int64_t b = r[1] < 0 ? r[1] + extent + 1 : r[1];
+  int64_t low = step > 0 ? a : b, high = step > 0 ? b : a;
+  if (step == 0) lt_fail(L, NULL, "the step of a range cannot be 0");
+  if (step == INT64_MIN) step++;
+  out->start = 0;
+  out->step = 1;
+  out->count = 0;
+  if (high < low) {
+    if (low < 1 || low > extent + 1 || high < 0 || high > extent)
+      bad_range(L, axis, r, extent);
+    return;
+  }
+  if (low < 1 || high > extent) {
+    if (r[0] == 0 || r[1] == 0)
+      lt_fail(L, "positions count from 1", "range {%I,%I} has position 0", r[0],
+              r[1]);
+    bad_range(L, axis, r, extent);
+  }
+  out->start = a - 1;
+  out->step = step;
+  out->count = (high - low) / (step > 0 ? step : -step) + 1;
+}
+
+static void range(lua_State *L, int axis, int64_t extent, plan_range *out) {
+  int64_t r[3] = {1, extent, 1};
+  lua_Unsigned n = lua_rawlen(L, -1);
+  if (n == 1 || n > 3)
+    lt_fail(L, "{} all, {first, last}, {first, last, step}",
+            "a range has two or three numbers, this one %I", (LUAI_UACINT)n);
+  for (lua_Unsigned i = 0; i < n; i++) {
+    lua_rawgeti(L, -1, (lua_Integer)i + 1);
+    r[i] = lt_arg_whole(L, -1, "the end of a range");
+    lua_pop(L, 1);
+  }
+  resolve(L, axis, r, extent, out);
+}
+
+/* ---- a whole index
+ * ---------------------------------------------------------------------- */
+static void all_of(lt_selection *s, const plan_shape *x, int axis) {
+  s->range[axis].start = 0;
+  s->range[axis].count = x->dim[axis];
+  s->range[axis].step = 1;
+  s->dim[s->rank++] = x->dim[axis];
+}
+
+static void add_axis(lua_State *L, lt_selection *s) {
+  if (s->rank >= PLAN_RANK)
+    lt_fail(L, NULL, "a tensor has at most %d axes", PLAN_RANK);
+  s->dim[s->rank++] = 1;
+  s->reshaped = 1;
+}
+
+static void add_tensor(lua_State *L, lt_selection *s, const plan_shape *x,
+                       int axis, plan_node *at) {
+  int kind = plan_dtype_kind(plan_dtype_of(at));
+  if (kind == TSH_KIND_BOOL)
+    lt_fail(L, "where(mask, x, 0) keeps the shape",
+            "a bool mask gives a shape that depends on data, which is not "
+            "available yet: use where");
+  if (kind != TSH_KIND_INT && kind != TSH_KIND_UINT)
+    lt_fail(L, "at:cast(\"i64\")", "positions must be integers, not %s",
+            plan_dtype_name(plan_dtype_of(at)));
+  if (s->take)
+    lt_fail(L, NULL, "two integer tensors in one index are not available yet");
+  s->take = at;
+  s->axis = s->rank;
+  s->extent = x->dim[axis];
+  all_of(s, x, axis);
+}
+
+/* The item on top, for one axis of x. */
+static void add_item(lua_State *L, lt_selection *s, const plan_shape *x,
+                     int axis) {
+  plan_node *at = lt_tensor_test(L, -1);
+  if (at) {
+    add_tensor(L, s, x, axis, at);
+  } else if (lua_type(L, -1) == LUA_TNUMBER) {
+    s->range[axis].start = position(L, -1, axis, x->dim[axis]);
+    s->range[axis].count = s->range[axis].step = 1;
+    s->sliced = s->reshaped = 1;
+  } else if (lua_type(L, -1) == LUA_TTABLE) {
+    range(L, axis, x->dim[axis], &s->range[axis]);
+    s->dim[s->rank++] = s->range[axis].count;
+    s->sliced = 1;
+  } else {
+    lt_fail(L, "a number, {first, last}, {}, \"...\", newaxis or a tensor",
+            "%s is no index", lt_type_name(L, -1));
+  }
+}
+
+enum { ITEM, ITEM_REST, ITEM_NEW };
+
+static int kind_of_item(lua_State *L, int i, lua_Integer k) {
+  const char *word;
+  int kind = ITEM;
+  if (lua_rawgeti(L, i, k) == LUA_TSTRING) {
+    word = lua_tostring(L, -1);
+    if (strcmp(word, REST) == 0)
+      kind = ITEM_REST;
+    else if (strcmp(word, NEW_AXIS) == 0)
+      kind = ITEM_NEW;
+  }
+  return kind;
+}
+
+/* How many axes the items of the table at i name; rest: is there a "..."? */
+static int count_axes(lua_State *L, int i, lua_Integer n, int *rest) {
+  int axes = 0;
+  *rest = 0;
+  for (lua_Integer k = 1; k <= n; k++) {
+    int kind = kind_of_item(L, i, k);
+    if (lua_isnil(L, -1))
+      lt_fail(L, NULL, "position %I of the index is nil", k);
+    lua_pop(L, 1);
+    axes += kind == ITEM;
+    if (kind == ITEM_REST && (*rest)++)
+      lt_fail(L, NULL, "an index has one \"...\"");
+  }
+  return axes;
+}
+
+static void parse_table(lua_State *L, int i, const plan_shape *x,
+                        lt_selection *s) {
+  lua_Integer n = (lua_Integer)lua_rawlen(L, i);
+  int rest, axis = 0, axes = count_axes(L, i, n, &rest);
+  if (axes > (int)x->rank)
+    lt_fail(L,
+            axes == 2 && x->rank == 1 ? "t[{{first, last}}] is a range" : NULL,
+            "%d positions for a tensor of %d axes", axes, (int)x->rank);
+  for (lua_Integer k = 1; k <= n; k++) {
+    int kind = kind_of_item(L, i, k);
+    if (kind == ITEM)
+      add_item(L, s, x, axis++);
+    else if (kind == ITEM_NEW)
+      add_axis(L, s);
+    else
+      for (int left = (int)x->rank - axes; left > 0; left--)
+        all_of(s, x, axis++);
+    lua_pop(L, 1);
+  }
+  while (axis < (int)x->rank) all_of(s, x, axis++);
+}
+
+void lt_select_parse(lua_State *L, int i, const plan_node *t, lt_selection *s) {
+  const plan_shape *x = plan_shape_of(t);
+  memset(s, 0, sizeof *s);
+  if (lua_type(L, i) == LUA_TTABLE) {
+    if (lt_is_options(L, i)) lt_fail(L, NULL, "a table with names is no index");
+    parse_table(L, i, x, s);
+    return;
+  }
+  if (x->rank == 0)
+    lt_fail(L, "x:item() is its value",
+            "a tensor without axes has no "
+            "positions");
+  lua_pushvalue(L, i);
+  add_item(L, s, x, 0);
+  lua_pop(L, 1);
+  for (int axis = 1; axis < (int)x->rank; axis++) all_of(s, x, axis);
+}
+
+/* ---- taking it
+ * ----------------------------------------------------------------------------
+ */
+plan_node *lt_push_selected(lua_State *L, int i, const lt_selection *s) {
+  plan_node *x = lt_tensor_test(L, i);
+  if (s->sliced)
+    x = lt_push_slice(L, x, s->range);
+  else
+    lua_pushvalue(L, i);
+  if (!s->reshaped) return x;
+  lt_push_reshape(L, -1, lt_shape_of(L, s->rank, s->dim));
+  return lt_tensor_test(L, -1);
+}
+
+/* Pushes the 0-based positions of 1-based ones. */
+plan_node *lt_push_positions(lua_State *L, plan_node *at, int64_t extent) {
+  plan_node **out = lt_tensor_new(L);
+  tsh_err err;
+  err.size = sizeof err;
+  lt_check(L, plan_index(lt_of(L)->plan, at, extent, out, &err), &err);
+  return *out;
+}
+
+plan_node *lt_push_take(lua_State *L, plan_node *x, plan_node *at0, int axis) {
+  plan_node **out = lt_tensor_new(L);
+  tsh_err err;
+  err.size = sizeof err;
+  lt_check(L, plan_take(lt_of(L)->plan, x, at0, axis, out, &err), &err);
+  return *out;
+}
+
+static int select_at(lua_State *L) {
+  plan_node *x = lt_tensor_get(L, 1), *at;
+  lt_selection s;
+  lt_select_parse(L, 2, x, &s);
+  lt_begin(L);
+  x = lt_push_selected(L, 1, &s);
+  if (s.take) {
+    at = lt_push_positions(L, s.take, s.extent);
+    lt_push_take(L, x, at, s.axis);
+  }
+  return lt_done(L, 1);
+}
+
+void lt_push_row(lua_State *L, plan_node *x, int64_t i) {
+  const plan_shape *s = plan_shape_of(x);
+  plan_range r[PLAN_RANK];
+  for (uint32_t k = 0; k < s->rank; k++) {
+    r[k].start = k ? 0 : i;
+    r[k].count = k ? s->dim[k] : 1;
+    r[k].step = 1;
+  }
+  lt_push_slice(L, x, r);
+  lt_push_reshape(L, -1, lt_shape_of(L, (int)s->rank - 1, s->dim + 1));
+}
+
+static int row_at(lua_State *L, plan_node *x) {
+  const plan_shape *s = plan_shape_of(x);
+  if (s->rank == 0)
+    return lt_fail(L, "x:item() is its value",
+                   "a tensor without axes has no positions");
+  lt_begin(L);
+  lt_push_row(L, x, position(L, 2, 0, s->dim[0]));
+  return lt_done(L, 1);
+}
+
+/* ---- fields
+ * -----------------------------------------------------------------------------------
+ */
+static const char *const fields[] = {"shape", "dtype", "device", "T", NULL};
+
+static int unknown_field(lua_State *L, const char *name) {
+  const lt_function *f;
+  const char *near = lt_nearest(name, fields), *library;
+  char hint[80];
+  int least = near ? lt_distance(name, near) : ((int)strlen(name) + 1) / 3 + 1;
+  for (size_t i = 0; (f = lt_function_at(i)) != NULL; i++) {
+    int d = f->kind & LT_METHOD ? lt_distance(name, f->name) : least;
+    if (d >= least) continue;
+    near = f->name;
+    least = d;
+  }
+  library = lt_library_nearest(name, &least);
+  if (library) near = library;
+  if (near)
+    snprintf(hint, sizeof hint, "did you mean '%s'?", near);
+  else
+    snprintf(hint, sizeof hint,
+             "it has shape, dtype, device, T; :doc tensor lists its methods");
+  return lt_fail_text(
+      L, name, lua_pushfstring(L, "a tensor has no field or method '%s'", name),
+      hint);
+}
+
+static int field(lua_State *L, plan_node *x) {
+  const char *name;
+  lua_rawgeti(L, LUA_REGISTRYINDEX, lt_of(L)->methods);
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, -2) != LUA_TNIL) return 1;
+  lua_settop(L, 2);
+  name = lua_tostring(L, 2);
+  if (strcmp(name, "shape") == 0)
+    lt_shape_push(L, plan_shape_of(x));
+  else if (strcmp(name, "dtype") == 0)
+    lua_pushstring(L, plan_dtype_name(plan_dtype_of(x)));
+  else if (strcmp(name, "device") == 0)
+    lua_pushstring(L, dev_name(plan_dev_of(x)));
+  else if (strcmp(name, "T") == 0)
+    return lt_push_reversed(L, x);
+  else if (!lt_library_method(L, name))
+    return unknown_field(L, name);
+  return 1;
+}
+
+int lt_index(lua_State *L) {
+  plan_node *x = lt_tensor_get(L, 1);
+  switch (lua_type(L, 2)) {
+  case LUA_TSTRING:
+    return field(L, x);
+  case LUA_TNUMBER:
+    return row_at(L, x);
+  default:
+    return select_at(L);
+  }
+}
+
+/* The functional form, and the name under which errors of t[i] appear. */
+static int index_slice(lua_State *L) {
+  lt_tensor_get(L, 1);
+  lt_most_args(L, 2);
+  if (lua_gettop(L) < 2) return lt_fail(L, NULL, "needs an index");
+  return select_at(L);
+}
+
+const lt_function lt_index_functions[] = {
+    {"index", "t, index", "", "t[index].", lt_index, NULL, NULL, 0},
+    {"slice", "t, index", "",
+     "t[index] under a name. A number takes one position (from 1, negative "
+     "from "
+     "the end) and drops the axis; {first, last, step} is a range, end "
+     "included; {} all; \"...\" the axes in between; newaxis a new axis of "
+     "extent 1; an integer tensor takes positions.",
+     index_slice, NULL, NULL, LT_GLOBAL | LT_METHOD},
+    {"shape", "t", "",
+     "The extents, as a read-only list: #t.shape, "
+     "t.shape[1], t.shape == {2,3}.",
+     NULL, NULL, NULL, LT_FIELD},
+    {"dtype", "t", "", "The dtype as a word, \"f32\".", NULL, NULL, NULL,
+     LT_FIELD},
+    {"device", "t", "", "The device as a word, \"cpu\".", NULL, NULL, NULL,
+     LT_FIELD},
+    {"T", "t", "", "The axes in reverse order.", NULL, NULL, NULL, LT_FIELD},
+    {NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0}};

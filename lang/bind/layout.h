@@ -1,0 +1,36 @@
+/* layout.h - how do a tensor's elements look on a screen? Pure: it sees host
+ * elements and extents, neither Lua nor the planner's nodes. */
+#ifndef LAYOUT_H
+#define LAYOUT_H
+
+#include <stdio.h>
+#include "plan.h"
+
+enum { LAYOUT_MAX = 1000, LAYOUT_EDGE = 3, LAYOUT_CELL = 48 };
+
+/* What is shown: along each axis the first `head` and the last `tail`
+ * positions, or all of them when head is the extent. */
+typedef struct {
+  int rank, dtype, shortened;
+  int64_t dim[PLAN_RANK], head[PLAN_RANK], tail[PLAN_RANK];
+  int64_t count, shown; /* elements of the tensor, of the shown block */
+  int width;            /* columns of the window */
+} layout;
+
+/* Chooses what is shown; rows 0: any number of lines. */
+void layout_choose(layout *l, const plan_shape *shape, int dtype, int width,
+                   int rows);
+/* Writes the text after the header: a blank and a line, or new lines. cells
+ * are the l->shown elements in row-major order. 1 when even the columns had
+ * to be shortened, or l->shortened: a line with the size should follow. */
+int layout_write(const layout *l, const void *cells, int header, FILE *out);
+/* All elements in one line, as inside a table. */
+void layout_inline(const layout *l, const void *cells, FILE *out);
+/* "1,000,000 elements, 4.0 MB" */
+void layout_size(const layout *l, FILE *out);
+
+/* The shortest text that reads back to element i in its dtype. */
+char *layout_exact(int dtype, const void *cells, int64_t i, char *text);
+double layout_real(int dtype, const void *cells, int64_t i);
+
+#endif

@@ -1,0 +1,219 @@
+/* lib.c - the library in Lua, embedded. A file is parsed when one of the names
+ * that it provides is used first; its first line says which those are:
+ *   -- names: grad value_and_grad gradcheck
+ * TSH_LIB=folder takes the files from there instead. */
+#include <stdlib.h>
+#include <string.h>
+#include "priv.h"
+#include "embedded.inc"
+
+#define NAMES   "-- names: "
+#define METHODS "ops" /* the file whose functions are methods, too */
+#define FILES   (sizeof embedded / sizeof *embedded - 1)
+
+int lt_library_at(size_t i, const char **name, const char **text,
+                  size_t *size) {
+  if (i >= FILES) return 0;
+  *name = embedded[i].name;
+  *text = (const char *)embedded[i].bytes;
+  *size = embedded[i].size;
+  return 1;
+}
+
+static size_t file_number(const char *name) {
+  for (size_t i = 0; i < FILES; i++)
+    if (strcmp(embedded[i].name, name) == 0) return i;
+  return FILES;
+}
+
+/* The next of the names that file i provides: from *at (NULL: the first). */
+static const char *next_name(size_t i, const char *at, size_t *n) {
+  const char *text = (const char *)embedded[i].bytes;
+  if (!at) {
+    if (strncmp(text, NAMES, sizeof NAMES - 1) != 0) return NULL;
+    at = text + sizeof NAMES - 1;
+  } else {
+    at += *n;
+  }
+  at += strspn(at, " ");
+  *n = strcspn(at, " \r\n");
+  return *n ? at : NULL;
+}
+
+static size_t provider(const char *name) {
+  size_t length = strlen(name), n;
+  for (size_t i = 0; i < FILES; i++)
+    for (const char *at = next_name(i, NULL, &n); at; at = next_name(i, at, &n))
+      if (n == length && strncmp(at, name, n) == 0) return i;
+  return FILES;
+}
+
+const char *lt_library_of(const char *name) {
+  size_t i = provider(name);
+  return i < FILES ? embedded[i].name : NULL;
+}
+
+const char *lt_library_nearest(const char *name, int *least) {
+  static const char file[] = METHODS;
+  static char best[40];
+  size_t i = file_number(file), n;
+  int found = 0;
+  if (i == FILES) return NULL;
+  for (const char *at = next_name(i, NULL, &n); at; at = next_name(i, at, &n)) {
+    char word[sizeof best];
+    int d;
+    snprintf(word, sizeof word, "%.*s", (int)n, at);
+    d = lt_distance(name, word);
+    if (d >= *least) continue;
+    *least = d;
+    found = 1;
+    memcpy(best, word, sizeof best);
+  }
+  return found ? best : NULL;
+}
+
+/* ---- loading
+ * ------------------------------------------------------------------ */
+/* Pushes the text of file i, from TSH_LIB when it is there. */
+static const char *push_text(lua_State *L, size_t i, size_t *size) {
+  const char *folder = getenv("TSH_LIB");
+  char path[4096];
+  FILE *f;
+  luaL_Buffer b;
+  snprintf(path, sizeof path, "%s/%s.lua", folder ? folder : "",
+           embedded[i].name);
+  if (!folder || !(f = fopen(path, "rb"))) {
+    *size = embedded[i].size;
+    return lua_pushlstring(L, (const char *)embedded[i].bytes, *size);
+  }
+  fclose(f);
+  luaL_buffinit(L, &b);
+  lua_pushfstring(L, "%s", path); /* so that nothing is open when Lua raises */
+  lua_pop(L, 1);
+  f = fopen(path, "rb");
+  while (f) {
+    char part[1024];
+    size_t n = fread(part, 1, sizeof part, f);
+    if (!n) break;
+    luaL_addlstring(&b, part, n);
+  }
+  if (f) fclose(f);
+  luaL_pushresult(&b);
+  return lua_tolstring(L, -1, size);
+}
+
+/* Runs file i and pushes what it returns. Library files see our functions even
+ * where the user has taken a name for something else, and make no globals. */
+static void run_file(lua_State *L, size_t i) {
+  const char *name = embedded[i].name, *text;
+  size_t size;
+  text = push_text(L, i, &size);
+  lua_pushfstring(L, LT_LIBRARY "%s.lua", name);
+  if (luaL_loadbufferx(L, text, size, lua_tostring(L, -1), "t") != LUA_OK)
+    lua_error(L);
+  lua_newtable(L);
+  lua_createtable(L, 0, 1);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, lt_of(L)->own);
+  lua_setfield(L, -2, "__index");
+  lua_setmetatable(L, -2);
+  lua_setupvalue(L, -2, 1);
+  lua_call(L, 0, 1);
+  lua_replace(L, -3);
+  lua_pop(L, 1);
+}
+
+/* package.preload["tsh.NAME"]: upvalue 1 is the file's number. */
+static int load_file(lua_State *L) {
+  run_file(L, (size_t)lua_tointeger(L, lua_upvalueindex(1)));
+  return 1;
+}
+
+/* package.preload["NAME"]: the value NAME of the file, else all of them. */
+static int load_short(lua_State *L) {
+  size_t i = (size_t)lua_tointeger(L, lua_upvalueindex(1));
+  lua_getglobal(L, "require");
+  lua_pushfstring(L, "tsh.%s", embedded[i].name);
+  lua_call(L, 1, 1);
+  if (lua_istable(L, -1) && lua_getfield(L, -1, embedded[i].name) != LUA_TNIL)
+    return 1;
+  lua_pop(L, lua_gettop(L) > 1 ? 1 : 0);
+  return 1;
+}
+
+/* Pushes the table of file i, loaded once. */
+static void push_file(lua_State *L, size_t i) {
+  lua_rawgeti(L, LUA_REGISTRYINDEX, lt_of(L)->own);
+  lua_getfield(L, -1, "require");
+  lua_remove(L, -2);
+  lua_pushfstring(L, "tsh.%s", embedded[i].name);
+  lua_call(L, 1, 1);
+  if (!lua_istable(L, -1))
+    luaL_error(L, "library file '%s' gave no table", embedded[i].name);
+}
+
+/* Pushes the value of a name of the library, keeping it among ours. */
+static int push_provided(lua_State *L, const char *name) {
+  size_t i = provider(name);
+  if (i == FILES) return 0;
+  push_file(L, i);
+  lua_getfield(L, -1, name);
+  lua_remove(L, -2);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, lt_of(L)->own);
+  lua_pushstring(L, name);
+  lua_pushvalue(L, -3);
+  lua_rawset(L, -3);
+  lua_pop(L, 1);
+  return 1;
+}
+
+/* __index of the globals, and of all that is ours: (table, name). */
+static int missing_global(lua_State *L) {
+  const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
+  if (!push_provided(L, name)) return 0;
+  lua_pushvalue(L, 2);
+  lua_pushvalue(L, -2);
+  lua_rawset(L, 1);
+  return 1;
+}
+
+int lt_library_method(lua_State *L, const char *name) {
+  size_t i = provider(name);
+  if (i == FILES || strcmp(embedded[i].name, METHODS) != 0) return 0;
+  push_provided(L, name);
+  if (!lua_isfunction(L, -1)) {
+    lua_pop(L, 1);
+    return 0;
+  }
+  lua_rawgeti(L, LUA_REGISTRYINDEX, lt_of(L)->methods);
+  lua_pushvalue(L, -2);
+  lua_setfield(L, -2, name);
+  lua_pop(L, 1);
+  return 1;
+}
+
+static void set_missing(lua_State *L) {
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, missing_global);
+  lua_setfield(L, -2, "__index");
+  lua_setmetatable(L, -2);
+}
+
+void lt_library_open(lua_State *L) {
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+  for (size_t i = 0; i < FILES; i++) {
+    lua_pushinteger(L, (lua_Integer)i);
+    lua_pushcclosure(L, load_file, 1);
+    lua_pushfstring(L, "tsh.%s", embedded[i].name);
+    lua_insert(L, -2);
+    lua_rawset(L, -3);
+    lua_pushinteger(L, (lua_Integer)i);
+    lua_pushcclosure(L, load_short, 1);
+    lua_setfield(L, -2, embedded[i].name);
+  }
+  lua_pop(L, 1);
+  lua_pushglobaltable(L);
+  set_missing(L);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, lt_of(L)->own);
+  set_missing(L);
+  lua_pop(L, 2);
+}

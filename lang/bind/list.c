@@ -1,0 +1,180 @@
+/* list.c - listings: devices, plugin files, and what would be computed. */
+#include <string.h>
+#include "session.h"
+
+/* ---- tables -------------------------------------------------------------- */
+
+enum { COLUMNS = 6, CELL = 160 };
+
+typedef struct {
+  char cell[COLUMNS][CELL];
+} row;
+
+/* Fills the i-th row; 0 past the last. */
+typedef int (*row_maker)(lt *l, uint32_t i, row *r);
+
+/* The last column is not padded, so that no line ends in blanks. */
+static void write_table(lt *l, const row *head, row_maker make, FILE *out) {
+  int width[COLUMNS], n = 0;
+  row r = *head;
+  for (int c = 0; c < COLUMNS; c++) width[c] = (int)strlen(head->cell[c]);
+  while (n < COLUMNS && *head->cell[n]) n++;
+  for (uint32_t i = 0; make(l, i, &r); i++)
+    for (int c = 0; c < n; c++) {
+      int size = (int)strlen(r.cell[c]);
+      if (size > width[c]) width[c] = size;
+    }
+  r = *head;
+  for (uint32_t i = 0;; i++) {
+    int last = n - 1;
+    while (last > 0 && !*r.cell[last]) last--;
+    for (int c = 0; c < last; c++) fprintf(out, "%-*s  ", width[c], r.cell[c]);
+    fprintf(out, "%s\n", r.cell[last]);
+    memset(&r, 0, sizeof r);
+    if (!make(l, i, &r)) return;
+  }
+}
+
+static void put(row *r, int column, const char *text) {
+  snprintf(r->cell[column], CELL, "%s", text ? text : "");
+}
+
+static void put_bytes(row *r, int column, uint64_t bytes) {
+  static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double size = (double)bytes;
+  int i = 0;
+  for (; size >= 1024 && i < 4; i++) size /= 1024;
+  snprintf(r->cell[column], CELL, i ? "%.1f %s" : "%.0f %s", size, unit[i]);
+}
+
+/* ---- devices ------------------------------------------------------------- */
+
+static const char *kind_text(uint32_t kind) {
+  switch (kind) {
+  case TSH_CPU: return "cpu";
+  case TSH_GPU: return "gpu";
+  case TSH_NPU: return "npu";
+  case TSH_REMOTE: return "remote";
+  default: return "other";
+  }
+}
+
+static void put_used(lt *l, row *r, const char *name) {
+  tsh_memstat memory = {.size = sizeof memory};
+  tsh_err err = {.size = sizeof err};
+  dev *d;
+  if (dev_get(l->devices, name, &d, &err) == TSH_OK &&
+      dev_memstat(d, 0, &memory, &err) == TSH_OK)
+    put_bytes(r, 4, memory.used);
+  else
+    put(r, 4, "-");
+}
+
+static int device_row(lt *l, uint32_t i, row *r) {
+  dev_info info;
+  if (!dev_info_at(l->devices, i, &info)) return 0;
+  if (!info.name) {
+    snprintf(r->cell[0], CELL, "  %s", info.scheme);
+    for (int c = 1; c < 5; c++) put(r, c, "-");
+    put(r, 5, *info.reason ? info.reason : "no device");
+    return 1;
+  }
+  snprintf(r->cell[0], CELL, "%s %s",
+           strcmp(info.name, lt_device(l)) == 0 ? "*" : " ", info.name);
+  put(r, 1, kind_text(info.props.kind));
+  put(r, 2, info.props.name);
+  if (info.props.memory)
+    put_bytes(r, 3, info.props.memory);
+  else
+    put(r, 3, "-");
+  if (info.open)
+    put_used(l, r, info.name);
+  else
+    put(r, 4, "-");
+  put(r, 5, info.open ? "ready" : "not opened");
+  return 1;
+}
+
+int lt_devices(lt *l, FILE *out) {
+  static const row head = {
+      {"  NAME", "KIND", "DEVICE", "MEMORY", "USED", "STATE"}};
+  write_table(l, &head, device_row, out);
+  return LT_OK;
+}
+
+/* ---- plugins ------------------------------------------------------------- */
+
+static int plugin_row(lt *l, uint32_t i, row *r) {
+  dev_plugin_info info;
+  if (!dev_plugin_at(l->devices, i, &info)) return 0;
+  put(r, 0, info.scheme);
+  put(r, 1, info.state);
+  put(r, 2, info.version && *info.version ? info.version : "-");
+  put(r, 3, info.path);
+  put(r, 4, info.reason);
+  return 1;
+}
+
+/* A file that nothing has named yet is not loaded; who asks for the list wants
+ * to know whether it could be. */
+int lt_plugins(lt *l, FILE *out) {
+  static const row head = {{"SCHEME", "STATE", "VERSION", "FILE", "REASON"}};
+  dev_info device;
+  for (uint32_t i = 0; dev_info_at(l->devices, i, &device); i++) continue;
+  write_table(l, &head, plugin_row, out);
+  return LT_OK;
+}
+
+/* ---- plans --------------------------------------------------------------- */
+
+typedef struct {
+  const char *expr;
+  FILE *out;
+} question;
+
+/* Describes what is not pending; gives back how many tensors are. */
+static int gather(lua_State *L, int first, int n, plan_node **nodes,
+                  FILE *out) {
+  int used = 0, tensors = 0;
+  char name[320];
+  for (int i = first; i < first + n; i++) {
+    plan_node *x = lt_tensor_test(L, i);
+    if (!x) continue;
+    tensors++;
+    if (!plan_is_ready(x))
+      nodes[used++] = x;
+    else
+      fprintf(out, "%s is there already\n",
+              plan_describe(x, name, sizeof name));
+  }
+  if (!tensors) luaL_error(L, "plan: the expression gives no tensor");
+  return used;
+}
+
+static int explain(lua_State *L) {
+  question *q = lua_touserdata(L, 1);
+  lt *l = lt_of(L);
+  size_t size = strlen(q->expr);
+  tsh_err err = {.size = sizeof err};
+  plan_node **nodes;
+  int n, used;
+  lt_source_add(l, "=plan", q->expr, size);
+  lua_pushfstring(L, "return %s\n", q->expr);
+  if (luaL_loadbufferx(L, lua_tostring(L, -1), lua_rawlen(L, -1), "=plan",
+                       "t") != LUA_OK)
+    return lua_error(L);
+  lua_remove(L, -2);
+  lua_call(L, 0, LUA_MULTRET);
+  n = lua_gettop(L) - 1;
+  luaL_checkstack(L, 10, NULL);
+  nodes = lua_newuserdatauv(L, ((size_t)n + 1) * sizeof *nodes, 0);
+  used = gather(L, 2, n, nodes, q->out);
+  if (used)
+    lt_check(L, plan_explain(l->plan, nodes, used, q->out, &err), &err);
+  return 0;
+}
+
+int lt_plan(lt *l, const char *expr, FILE *out, FILE *err) {
+  question q = {expr, out};
+  return lt_protect(l, explain, &q, LT_ENTRY, err);
+}

@@ -1,0 +1,61 @@
+/* lt.h - all that the shell may call: a Lua state with tensors in it. The
+ * shell sees neither Lua nor the planner. Texts go to FILE*; errors are
+ * complete screens (WHAT, facts, place with caret, hint) ready to print. */
+#ifndef LT_H
+#define LT_H
+
+#include <stdio.h>
+#include <stddef.h>
+
+typedef struct lt lt;
+
+typedef struct {
+  const char *device;      /* default device, or NULL: cpu */
+  const char *plugin_path; /* or NULL */
+  int no_plugins;
+  int interactive; /* chunk names in[1], in[2] ... */
+} lt_options;
+
+/* How a call ended; the values are the process exit codes. */
+enum {
+  LT_OK = 0,
+  LT_ERROR = 1,       /* Lua or tensor error; text says which */
+  LT_USAGE = 2,       /* the script cannot be opened */
+  LT_NODEVICE = 3,    /* asked-for device or plugin not available */
+  LT_NOMEM = 4,       /* out of memory not caught by the script */
+  LT_INCOMPLETE = 5,  /* lt_eval: the entry goes on on the next line */
+  LT_INTERRUPTED = 130
+};
+
+/* Owned: lt_close. On failure *out is NULL and text (may be NULL) says why. */
+int lt_open(const lt_options *options, lt **out, char *text, size_t size);
+void lt_close(lt *l); /* takes NULL */
+
+/* Runs a script: path or "-" for stdin; arg[0] = path, arg[1..] and `...` =
+ * argv. A first line that begins with # is skipped. Errors are printed to
+ * err. os.exit leaves the process. */
+int lt_run(lt *l, const char *path, int argc, char **argv, FILE *err);
+/* Runs code; print: its values are printed to out as at the prompt. */
+int lt_do(lt *l, const char *code, const char *chunk, int print, FILE *out,
+          FILE *err);
+/* One entry of a session: tries `return ENTRY` then ENTRY, prints values
+ * unless the entry ends in ';', keeps `_` and out[n]. LT_INCOMPLETE when more
+ * lines are needed and final is 0. The chunk is named in[n], n counts up. */
+int lt_eval(lt *l, const char *entry, int final, FILE *out, FILE *err);
+int lt_entry_number(const lt *l); /* number the next entry gets */
+
+/* Async-signal-safe: asks running work, Lua or device, to stop. Sticky until
+ * the stack has unwound to the caller of lt_run, lt_do or lt_eval. */
+void lt_interrupt(lt *l);
+
+/* Listings; return an LT code. */
+int lt_devices(lt *l, FILE *out);
+int lt_plugins(lt *l, FILE *out);
+int lt_plan(lt *l, const char *expr, FILE *out, FILE *err);
+/* Help on a function, method or option; LT_ERROR when there is none. */
+int lt_doc(lt *l, const char *name, FILE *out);
+const char *lt_device(lt *l); /* the default device's name */
+int lt_set_device(lt *l, const char *name, char *text, size_t size);
+const char *lt_version(void); /* "tsh 0.1.0", "Lua 5.4.6", one line */
+
+#endif

@@ -1,0 +1,211 @@
+/* report.c - an error as a screen: what, the facts, the place with its source
+ * line, who called. The errors of this room carry all but the callers in their
+ * text (see priv.h); to Lua's own the source line is added. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "session.h"
+
+enum { PLACE = LUA_IDSIZE + 16, SOURCE = 240, CALLERS = 6 };
+
+/* ---- who called ---------------------------------------------------------- */
+
+/* "train.lua:42" of the next frame of the user's at or above *level, or 0. */
+static int user_frame(lua_State *L, int *level, lua_Debug *at, char *place) {
+  for (; lua_getstack(L, *level, at); ++*level) {
+    lua_getinfo(L, "Sln", at);
+    if (at->currentline <= 0 || lt_source_is_library(at->source)) continue;
+    snprintf(place, PLACE, "%s:%d", at->short_src, at->currentline);
+    return 1;
+  }
+  return 0;
+}
+
+static int is_place_of(const char *message, const char *place) {
+  size_t n = strlen(place);
+  return message && strncmp(message, place, n) == 0 && message[n] == ':';
+}
+
+/* The level above the frame that the message blames, or above the first. */
+static int blamed_level(lua_State *L, const char *message) {
+  char place[PLACE];
+  lua_Debug at;
+  int first = -1;
+  for (int level = 1; user_frame(L, &level, &at, place); level++) {
+    if (first < 0) first = level + 1;
+    if (is_place_of(message, place)) return level + 1;
+    if (level > 100) break;
+  }
+  return first < 0 ? 1 : first;
+}
+
+int lt_note_callers(lua_State *L) {
+  lt_session *s = lt_session_of(lt_of(L));
+  char place[PLACE];
+  lua_Debug at;
+  int level = blamed_level(
+      L, lua_type(L, 1) == LUA_TSTRING ? lua_tostring(L, 1) : NULL);
+  size_t used = 0;
+  s->called[0] = '\0';
+  for (int n = 0; user_frame(L, &level, &at, place); level++, n++) {
+    size_t room = sizeof s->called - used;
+    int more = n == CALLERS
+                   ? snprintf(s->called + used, room, ", ...")
+                   : snprintf(s->called + used, room, "%s%s", n ? ", " : "",
+                              place);
+    if (more < 0 || (size_t)more >= room) break;
+    used += (size_t)more;
+    if (n == CALLERS) break;
+    if (strcmp(at.what, "main") == 0 || !at.name) continue;
+    room = sizeof s->called - used;
+    more = snprintf(s->called + used, room, " in '%s'", at.name);
+    if (more < 0 || (size_t)more >= room) break;
+    used += (size_t)more;
+  }
+  return 1;
+}
+
+/* ---- places and their source lines --------------------------------------- */
+
+typedef struct {
+  char text[PLACE]; /* "train.lua:42" */
+  size_t size;
+  int line;
+  char source[SOURCE]; /* the whole line, or "" */
+} place_info;
+
+static int find_source(lt *l, place_info *p, size_t name) {
+  char chunk[PLACE + 1];
+  for (const char *kind = "=@"; *kind; kind++) {
+    snprintf(chunk, sizeof chunk, "%c%.*s", *kind, (int)name, p->text);
+    if (lt_source_line(l, chunk, p->line, p->source, sizeof p->source))
+      return 1;
+  }
+  return 0;
+}
+
+/* Does the message begin with a place whose source line is known? */
+static int split_place(lt *l, const char *message, place_info *p) {
+  const char *end = message + strcspn(message, "\n");
+  const char *at = message;
+  memset(p, 0, sizeof *p);
+  while ((at = memchr(at, ':', (size_t)(end - at))) != NULL) {
+    char *after;
+    long line = strtol(at + 1, &after, 10);
+    size_t name = (size_t)(at - message);
+    at++;
+    if (after == at || *after != ':' || after[1] != ' ') continue;
+    if ((size_t)(after - message) >= sizeof p->text) return 0;
+    p->size = (size_t)(after - message);
+    memcpy(p->text, message, p->size);
+    p->text[p->size] = '\0';
+    p->line = (int)line;
+    if (find_source(l, p, name)) return 1;
+  }
+  return 0;
+}
+
+/* ---- the screen ---------------------------------------------------------- */
+
+static int is_source_line(const place_info *p, const char *line) {
+  return p->size && strncmp(line, "  ", 2) == 0 &&
+         is_place_of(line + 2, p->text);
+}
+
+/* The source line; caret: the rest of the caret line, or NULL. */
+static void write_source(const place_info *p, int form, const char *caret,
+                         int size, FILE *err) {
+  int blank = (int)strspn(p->source, " \t"), digits;
+  if (form == LT_ENTRY) {
+    fprintf(err, "  %s: %s\n", p->text, p->source + blank);
+    if (caret)
+      fprintf(err, "  %*s%.*s\n", (int)p->size + 2, "", size, caret);
+    return;
+  }
+  digits = fprintf(err, "  %d", p->line);
+  fprintf(err, " | %s\n", p->source);
+  if (caret)
+    fprintf(err, "%*s | %.*s%.*s\n", digits, "", blank, p->source, size,
+            caret);
+}
+
+/* The lines after the first; those that show the source are made anew. */
+static void write_rest(const place_info *p, int form, const char *text,
+                       FILE *err) {
+  int shown = 0;
+  while (*text) {
+    int size = (int)strcspn(text, "\n");
+    const char *next = text + size + (text[size] == '\n');
+    if (is_source_line(p, text)) {
+      int indent = (int)p->size + 4, length = (int)strcspn(next, "\n");
+      int has = length > indent && next[length - 1] == '^';
+      write_source(p, form, has ? next + indent : NULL, length - indent, err);
+      if (has) next += length + (next[length] == '\n');
+      shown = 1;
+    } else {
+      fprintf(err, "%.*s\n", size, text);
+    }
+    text = next;
+  }
+  if (!shown && p->size) write_source(p, form, NULL, 0, err);
+}
+
+/* An entry of one line is the place of what was shown after it had run. */
+static int entry_place(lt *l, place_info *p) {
+  char text[64];
+  snprintf(text, sizeof text, "in[%d]:1: ", lt_session_of(l)->number);
+  return split_place(l, text, p);
+}
+
+static void write_screen(lt *l, const char *message, int form, FILE *err) {
+  const char *called = lt_session_of(l)->called;
+  place_info p;
+  int size;
+  if (split_place(l, message, &p))
+    message += p.size + 2;
+  else if (!l->interrupted || form != LT_ENTRY || !entry_place(l, &p))
+    p.size = 0;
+  if (form == LT_SCRIPT && p.size) fprintf(err, "%s: ", p.text);
+  size = (int)strcspn(message, "\n");
+  if (l->interrupted)
+    fprintf(err, "%.*s, after %.2f s\n", size, message, lt_seconds(l));
+  else
+    fprintf(err, "error: %.*s\n", size, message);
+  write_rest(&p, form, message + size + (message[size] == '\n'), err);
+  if (*called) fprintf(err, "  called from %s\n", called);
+}
+
+/* Text of an error value that is no string. */
+static int describe(lua_State *L) {
+  lt_sheet *s;
+  if (luaL_getmetafield(L, 1, "__tostring") != LUA_TNIL) {
+    luaL_tolstring(L, 1, NULL);
+    return 1;
+  }
+  lua_settop(L, 1);
+  s = lt_sheet_new(L);
+  lt_show(L, 1, 1, s->out);
+  lt_sheet_close(L, s);
+  /* Without the line end that lt_show gives. */
+  lua_pushlstring(L, s->text, s->size ? s->size - 1 : 0);
+  return 1;
+}
+
+void lt_report(lt *l, int form, FILE *err) {
+  lua_State *L = l->L;
+  const char *message;
+  fflush(stdout); /* what was printed before stands before */
+  /* The terminal has shown ^C. */
+  if (l->interrupted && isatty(fileno(err))) fputc('\n', err);
+  if (lua_type(L, -1) != LUA_TSTRING) {
+    lua_pushcfunction(L, describe);
+    lua_pushvalue(L, -2);
+    lua_pcall(L, 1, 1, 0);
+  } else {
+    lua_pushvalue(L, -1);
+  }
+  message = lua_tostring(L, -1);
+  write_screen(l, message ? message : "(an error without a text)", form, err);
+  fflush(err);
+  lua_pop(L, 2);
+}

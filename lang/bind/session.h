@@ -1,0 +1,64 @@
+/* session.h - what the files that talk to the user share: lt.c eval.c
+ * report.c print.c show.c docs.c list.c interrupt.c. */
+#ifndef LT_SESSION_H
+#define LT_SESSION_H
+
+#include "priv.h"
+
+typedef struct {
+  int number;       /* of the entry that comes next */
+  int local_noted;  /* the note on `local` was shown */
+  double begun;     /* when what runs was started, in seconds */
+  char called[512]; /* the callers of what raised the last error */
+} lt_session;
+#define lt_session_of(l) ((lt_session *)(l)->session)
+
+/* ---- running (lt.c) ------------------------------------------------------ */
+enum { LT_SCRIPT, LT_ENTRY }; /* how an error names its place */
+
+/* Calls body(ud) with everything that a user's code needs around it: reports
+ * an error to err, ends an interrupt. An LT code. */
+int lt_protect(lt *l, lua_CFunction body, void *ud, int form, FILE *err);
+double lt_seconds(const lt *l); /* since lt_protect was called */
+
+/* ---- errors (report.c) --------------------------------------------------- */
+/* Message handler: notes the callers, leaves the error as it is. */
+int lt_note_callers(lua_State *L);
+/* Prints the error at the top of the stack as a screen. Never raises. */
+void lt_report(lt *l, int form, FILE *err);
+
+/* ---- text under construction (print.c) ----------------------------------- */
+/* A sheet lies on the stack as a userdata: when an error jumps over the code
+ * that writes it, the collector takes it. */
+typedef struct {
+  FILE *out;
+  char *text;
+  size_t size;
+} lt_sheet;
+lt_sheet *lt_sheet_new(lua_State *L); /* pushed */
+void lt_sheet_close(lua_State *L, lt_sheet *s); /* text, size are good now */
+
+/* ---- what a tensor looks like (print.c) ---------------------------------- */
+typedef struct {
+  int width, rows; /* rows 0: no limit */
+  int dim;         /* a terminal that knows faint letters */
+} lt_screen;
+lt_screen lt_screen_of(FILE *out);
+enum { LT_SHORT_MAX = 8 }; /* elements of a tensor that a table shows */
+
+/* Computes the tensors in the list at index i, in one flush; but those that
+ * are too large to be made for a few numbers. Raises. */
+void lt_print_demand(lua_State *L, int list);
+/* The tensor at index i, with header; short: in one line, or header only. */
+void lt_print_tensor(lua_State *L, int i, const lt_screen *screen, FILE *out);
+void lt_print_short(lua_State *L, int i, FILE *out);
+
+/* ---- what any value looks like (show.c) ---------------------------------- */
+/* Writes the n values from index first as at the prompt. Raises. */
+void lt_show(lua_State *L, int first, int n, FILE *out);
+void lt_show_open(lua_State *L); /* registers print, tostring */
+
+/* ---- interrupt.c --------------------------------------------------------- */
+void lt_interrupt_begin(lt *l); /* the main thread runs */
+
+#endif

@@ -1,0 +1,58 @@
+/* table.c - every public function of C, and their registration. */
+#include <string.h>
+#include "priv.h"
+
+static const lt_function *const lists[] = {
+    lt_map_functions,     lt_fold_functions,   lt_create_functions,
+    lt_fromlua_functions, lt_tolua_functions,  lt_shape_functions,
+    lt_index_functions,   lt_update_functions, lt_call_functions};
+
+const lt_function *lt_function_at(size_t i) {
+  for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
+    for (const lt_function *f = lists[k]; f->name; f++) {
+      if (lt_is_hidden_map(f->name) && k == 0) continue;
+      if (i-- == 0) return f;
+    }
+  return NULL;
+}
+
+const lt_function *lt_function_find(const char *name) {
+  const lt_function *f;
+  for (size_t i = 0; (f = lt_function_at(i)) != NULL; i++)
+    if (strcmp(f->name, name) == 0) return f;
+  return NULL;
+}
+
+/* t[name] = c for the table at index t. */
+static void set(lua_State *L, int t, const char *name, lua_CFunction c) {
+  lua_pushcfunction(L, c);
+  lua_setfield(L, t, name);
+}
+
+/* Globals and methods; own gets the globals, too, as they were. */
+void lt_functions_open(lua_State *L, int globals, int methods, int own) {
+  const lt_function *f, *real;
+  for (size_t i = 0; (f = lt_function_at(i)) != NULL; i++) {
+    real = f->alias ? lt_function_find(f->alias) : f;
+    if (real->kind & LT_GLOBAL) {
+      set(L, globals, f->name, real->call);
+      set(L, own, f->name, real->call);
+    }
+    if (real->kind & LT_METHOD)
+      set(L, methods, f->name, real->method ? real->method : real->call);
+  }
+}
+
+int lt_is_ours(lua_State *L, const char *name) {
+  int ours;
+  lua_rawgeti(L, LUA_REGISTRYINDEX, lt_of(L)->own);
+  lua_getfield(L, -1, name);
+  lua_pushglobaltable(L);
+  lua_pushstring(L, name);
+  lua_rawget(L, -2);
+  /* print and its like are replaced by our own after they are noted. */
+  ours =
+      !lua_isnil(L, -3) && (lua_rawequal(L, -1, -3) || lua_iscfunction(L, -1));
+  lua_pop(L, 4);
+  return ours;
+}

@@ -1,0 +1,255 @@
+/* update.c - t:set(index, v), t:add, t:mul, t:min, t:max(index, v): new
+ * tensors that differ at an index. */
+#include <string.h>
+#include "index.h"
+
+/* Pushes op(a, b). */
+static plan_node *push_op(lua_State *L, int op, const plan_operand *a,
+                          const plan_operand *b) {
+  plan_operand in[2] = {*a, *b};
+  plan_node **out = lt_tensor_new(L);
+  tsh_err err;
+  err.size = sizeof err;
+  lt_check(L, plan_map(lt_of(L)->plan, op, in, 2, out, &err), &err);
+  return *out;
+}
+
+static plan_operand tensor(plan_node *n) {
+  plan_operand o = {.node = n, .kind = PLAN_TENSOR};
+  return o;
+}
+
+static plan_operand whole(int64_t v) {
+  plan_operand o = {.num.i = v, .kind = PLAN_INT};
+  return o;
+}
+
+/* v in the dtype of x, which must hold it: never a silent narrowing. */
+static plan_operand in_dtype(lua_State *L, plan_node *x, plan_operand v) {
+  int dtype = plan_dtype_of(x);
+  if (v.kind != PLAN_TENSOR) {
+    lt_number_fit(L, &v, dtype);
+    return v;
+  }
+  if (plan_dtype_of(v.node) == dtype) return v;
+  if (plan_promote(dtype, plan_dtype_of(v.node)) != dtype) {
+    char hint[40];
+    snprintf(hint, sizeof hint, "v:cast(\"%s\")", plan_dtype_name(dtype));
+    lt_fail(L, hint, "%s values do not fit %s without loss",
+            plan_dtype_name(plan_dtype_of(v.node)), plan_dtype_name(dtype));
+  }
+  return tensor(lt_push_cast(L, v.node, dtype));
+}
+
+/* Pushes x with the selected part replaced by v, which broadcasts to it. */
+static void push_set(lua_State *L, plan_node *x, const lt_selection *s,
+                     plan_operand v) {
+  const plan_shape *shape = plan_shape_of(x);
+  int64_t dim[PLAN_RANK];
+  plan_node **out;
+  tsh_err err;
+  v = in_dtype(L, x, v);
+  if (v.kind == PLAN_TENSOR && s->reshaped) {
+    /* Its axes are those of x[index]; the planner's range keeps all axes. */
+    lt_push_expand(L, v.node, lt_shape_of(L, s->rank, s->dim));
+    for (uint32_t i = 0; i < shape->rank; i++) dim[i] = s->range[i].count;
+    lt_push_reshape(L, -1, lt_shape_of(L, (int)shape->rank, dim));
+    v.node = lt_tensor_test(L, -1);
+  }
+  out = lt_tensor_new(L);
+  err.size = sizeof err;
+  lt_check(L, plan_set(lt_of(L)->plan, x, s->range, &v, out, &err), &err);
+}
+
+/* ---- at positions of an integer tensor
+ * -------------------------------------------------- */
+typedef struct {
+  plan_node *part;   /* x[index] without the integer tensor */
+  plan_node *at;     /* positions from 0, one axis */
+  plan_operand v;    /* number, or tensor shaped for them */
+  int64_t n, extent; /* positions given, extent of the axis */
+  int axis;
+} scatter;
+
+/* Positions as one axis, and v with the axes of what is taken there. */
+static void push_scatter(lua_State *L, const lt_selection *s, plan_node *part,
+                         plan_operand v, scatter *c) {
+  const plan_shape *x = plan_shape_of(part), *at = plan_shape_of(s->take);
+  int64_t dim[2 * PLAN_RANK];
+  int rank = 0;
+  c->part = part;
+  c->axis = s->axis;
+  c->n = at->count;
+  c->extent = s->extent;
+  lt_push_positions(L, s->take, s->extent);
+  lt_push_reshape(L, -1, lt_shape_of(L, 1, &c->n));
+  c->at = lt_tensor_test(L, -1);
+  c->v = in_dtype(L, part, v);
+  if (v.kind != PLAN_TENSOR) return;
+  for (int i = 0; i < c->axis; i++) dim[rank++] = x->dim[i];
+  for (uint32_t i = 0; i < at->rank; i++) dim[rank++] = at->dim[i];
+  for (uint32_t i = (uint32_t)c->axis + 1; i < x->rank; i++)
+    dim[rank++] = x->dim[i];
+  lt_push_expand(L, c->v.node, lt_shape_of(L, rank, dim));
+  for (uint32_t i = 0; i < x->rank; i++)
+    dim[i] = (int)i == c->axis ? c->n : x->dim[i];
+  lt_push_reshape(L, -1, lt_shape_of(L, (int)x->rank, dim));
+  c->v.node = lt_tensor_test(L, -1);
+}
+
+/* A tensor of v's number, shaped for the positions. */
+static void number_to_tensor(lua_State *L, scatter *c) {
+  const plan_shape *x = plan_shape_of(c->part);
+  int64_t dim[PLAN_RANK];
+  plan_node **out;
+  tsh_err err;
+  if (c->v.kind == PLAN_TENSOR) return;
+  for (uint32_t i = 0; i < x->rank; i++)
+    dim[i] = (int)i == c->axis ? c->n : x->dim[i];
+  out = lt_tensor_new(L);
+  err.size = sizeof err;
+  lt_check(L,
+           plan_full(lt_of(L)->plan, plan_dev_of(c->part),
+                     plan_dtype_of(c->part), lt_shape_of(L, (int)x->rank, dim),
+                     &c->v, out, &err),
+           &err);
+  c->v = tensor(*out);
+}
+
+static plan_node *push_index_add(lua_State *L, scatter *c) {
+  plan_node **out;
+  tsh_err err;
+  number_to_tensor(L, c);
+  out = lt_tensor_new(L);
+  err.size = sizeof err;
+  lt_check(L,
+           plan_index_add(lt_of(L)->plan, c->part, c->at, c->v.node, c->axis,
+                          out, &err),
+           &err);
+  return *out;
+}
+
+/* Pushes 1..n along the given axis of two, or 0..n-1. */
+static plan_node *push_iota(lua_State *L, dev *d, int64_t n, int axis) {
+  int64_t dim[2] = {1, 1};
+  plan_node **out = lt_tensor_new(L);
+  tsh_err err;
+  dim[axis] = n;
+  err.size = sizeof err;
+  lt_check(
+      L,
+      plan_iota(lt_of(L)->plan, d, TSH_i64, lt_shape_of(L, 2, dim), out, &err),
+      &err);
+  return *out;
+}
+
+/* Pushes for each place of the axis the number, from 1, of the last position
+ * that names it, 0 when none does. */
+static plan_node *push_last(lua_State *L, const scatter *c) {
+  dev *d = plan_dev_of(c->part);
+  plan_node *places = push_iota(L, d, c->extent, 0), *hit, *number, **out;
+  plan_operand a = tensor(places), b = tensor(c->at), in[3];
+  tsh_err err;
+  hit = push_op(L, TSH_OP_eq, &a, &b);
+  a = tensor(push_iota(L, d, c->n, 1));
+  b = whole(1);
+  number = push_op(L, TSH_OP_add, &a, &b);
+  in[0] = tensor(hit);
+  in[1] = tensor(number);
+  in[2] = whole(0);
+  out = lt_tensor_new(L);
+  err.size = sizeof err;
+  lt_check(L, plan_map(lt_of(L)->plan, TSH_OP_where, in, 3, out, &err), &err);
+  number = *out;
+  out = lt_tensor_new(L);
+  lt_check(L, plan_fold(lt_of(L)->plan, TSH_OP_max, number, 2, 0, out, &err),
+           &err);
+  return *out;
+}
+
+/* Pushes the part with v at the positions; of equal ones the last wins. */
+static plan_node *push_scattered(lua_State *L, scatter *c) {
+  uint32_t rank = plan_shape_of(c->part)->rank;
+  int64_t dim[PLAN_RANK];
+  plan_node *last, *from, **out;
+  plan_operand a, b, in[3];
+  tsh_err err;
+  if (c->n == 0) {
+    lua_pushnil(L); /* keeps the top one above the part, as below */
+    return c->part;
+  }
+  last = push_last(L, c);
+  a = tensor(last);
+  b = whole(1);
+  a = tensor(push_op(L, TSH_OP_sub, &a, &b));
+  b = whole(0);
+  from = push_op(L, TSH_OP_maximum, &a, &b);
+  in[1] = c->v;
+  if (c->v.kind == PLAN_TENSOR)
+    in[1] = tensor(lt_push_take(L, c->v.node, from, c->axis));
+  for (uint32_t i = 0; i < rank; i++)
+    dim[i] = (int)i == c->axis ? c->extent : 1;
+  a = tensor(last);
+  a = tensor(push_op(L, TSH_OP_gt, &a, &b));
+  lt_push_reshape(L, -1, lt_shape_of(L, (int)rank, dim));
+  in[0] = tensor(lt_tensor_test(L, -1));
+  in[2] = tensor(c->part);
+  out = lt_tensor_new(L);
+  err.size = sizeof err;
+  lt_check(L, plan_map(lt_of(L)->plan, TSH_OP_where, in, 3, out, &err), &err);
+  return *out;
+}
+
+/* ---- the methods
+ * ---------------------------------------------------------------------------
+ */
+/* op 0: set. */
+static int update(lua_State *L, int op) {
+  plan_node *x = lt_tensor_get(L, 1), *part;
+  lt_selection s;
+  plan_operand v, old;
+  scatter c;
+  lt_most_args(L, 3);
+  if (lua_gettop(L) < 3)
+    return lt_fail(L, "t:set({1, {2,3}}, v)", "takes an index and a value");
+  lt_select_parse(L, 2, x, &s);
+  lt_arg_operand(L, 3, &v);
+  lt_begin(L);
+  if (s.take && op != 0 && op != TSH_OP_add)
+    return lt_fail(L, NULL, "with an integer tensor it is not available yet");
+  if (op != 0 || s.take) part = lt_push_selected(L, 1, &s);
+  if (s.take) {
+    push_scatter(L, &s, part, v, &c);
+    v = tensor(op ? push_index_add(L, &c) : push_scattered(L, &c));
+    s.take = NULL;
+  } else if (op) {
+    old = tensor(part);
+    v = tensor(push_op(L, op, &old, &v));
+  }
+  push_set(L, x, &s, v);
+  return lt_done(L, 1);
+}
+
+static int update_set(lua_State *L) { return update(L, 0); }
+int lt_update_add(lua_State *L) { return update(L, TSH_OP_add); }
+int lt_update_mul(lua_State *L) { return update(L, TSH_OP_mul); }
+int lt_update_max(lua_State *L) { return update(L, TSH_OP_maximum); }
+int lt_update_min(lua_State *L) { return update(L, TSH_OP_minimum); }
+
+static int update_add_at(lua_State *L) {
+  lt_tensor_get(L, 2);
+  return update(L, TSH_OP_add);
+}
+
+const lt_function lt_update_functions[] = {
+    {"set", "t, index, v", "",
+     "t with t[index] replaced by v, a new tensor: t = t:set(i, v). v "
+     "broadcasts. With an integer tensor in the index the last of equal "
+     "positions wins. A chain of set on one value copies once at most.",
+     update_set, NULL, NULL, LT_METHOD},
+    {"add_at", "t, at, v", "",
+     "t with v added at the positions of an integer tensor; equal positions "
+     "add up. t:add(index, v) takes any index; t:mul, t:min and t:max(index, "
+     "v) are its kin.",
+     update_add_at, NULL, NULL, LT_METHOD},
+    {NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0}};

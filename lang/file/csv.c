@@ -1,0 +1,374 @@
+/* csv.c - tables of numbers in text. The file is read whole, then walked once,
+ * line by line and field by field; nothing is ever written into the text. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "file.h"
+#include "num.h"
+
+#define TRY(call)                                                              \
+  do {                                                                         \
+    if ((rc = (call)) != TSH_OK) goto out;                                     \
+  } while (0)
+
+/* ---- the file ----------------------------------------------------------- */
+
+typedef struct {
+  char *bytes; /* owned; a 0 follows the last */
+  size_t size, room;
+} content;
+
+/* Room for one more chunk and the closing 0. */
+static int content_grow(content *t) {
+  enum { FIRST = 1 << 16 };
+  size_t room = t->room ? t->room * 2 : FIRST;
+  char *bytes = room > t->room ? realloc(t->bytes, room) : NULL;
+  if (!bytes) return 0;
+  t->bytes = bytes;
+  t->room = room;
+  return 1;
+}
+
+static tsh_status content_fill(content *t, FILE *f, const char *path,
+                               tsh_err *err) {
+  size_t got;
+  do {
+    if (t->room - t->size < 2 && !content_grow(t))
+      return dev_fail(err, TSH_ENOMEM, "%s: no memory for %zu bytes of text",
+                      path, t->size);
+    got = fread(t->bytes + t->size, 1, t->room - t->size - 1, f);
+    t->size += got;
+  } while (got);
+  t->bytes[t->size] = 0;
+  if (ferror(f)) return dev_fail(err, TSH_EIO, "%s: %s", path, strerror(errno));
+  return TSH_OK;
+}
+
+static tsh_status content_read(content *t, const char *path, tsh_err *err) {
+  FILE *f = fopen(path, "rb");
+  tsh_status rc;
+  if (!f && errno == ENOMEM)
+    return dev_fail(err, TSH_ENOMEM, "%s: %s", path, strerror(errno));
+  if (!f) return dev_fail(err, TSH_EIO, "%s: %s", path, strerror(errno));
+  rc = content_fill(t, f, path, err);
+  fclose(f);
+  return rc;
+}
+
+/* ---- lines and fields ---------------------------------------------------- */
+
+typedef struct {
+  const char *path, *next, *end; /* what is left of the text */
+  const char *line, *line_end;   /* the line at hand, its end without \r\n */
+  int64_t number;                /* of this line, from 1 */
+  char comma;                    /* what separates fields; ' ': blanks */
+} walk;
+
+typedef struct {
+  const char *begin, *end; /* without quotes and blanks around */
+} field;
+
+static tsh_status fail_at(const walk *w, const char *at, const char *what,
+                          tsh_err *err) {
+  return dev_fail(err, TSH_EINVAL, "%s:%lld:%lld: %s", w->path,
+                  (long long)w->number, (long long)(at - w->line) + 1, what);
+}
+
+/* A blank that is not the separator itself. */
+static int is_blank(const walk *w, char c) {
+  return c == ' ' || (c == '\t' && w->comma != '\t');
+}
+
+/* Blanks that separate do so in any number and kind. */
+static int is_comma(const walk *w, char c) {
+  return c == w->comma || (w->comma == ' ' && c == '\t');
+}
+
+static const char *skip_blanks(const walk *w, const char *s) {
+  while (s != w->line_end && is_blank(w, *s)) s++;
+  return s;
+}
+
+/* A line ends with \n, \r\n or \r. */
+static int next_line(walk *w) {
+  const char *s = w->next;
+  if (s == w->end) return 0;
+  w->line = s;
+  while (s != w->end && *s != '\n' && *s != '\r') s++;
+  w->line_end = s;
+  if (s != w->end && *s == '\r') s++;
+  if (s != w->end && *s == '\n') s++;
+  w->next = s;
+  w->number++;
+  return 1;
+}
+
+static int next_full_line(walk *w) {
+  while (next_line(w))
+    if (skip_blanks(w, w->line) != w->line_end) return 1;
+  return 0;
+}
+
+/* The separator: the first of these that the line has outside quotes. */
+static char find_comma(const walk *w) {
+  static const char order[] = ",;\t";
+  size_t best = sizeof order - 1;
+  int quoted = 0;
+  for (const char *s = w->line; s != w->line_end; s++) {
+    const char *found = quoted || !*s ? NULL : strchr(order, *s);
+    if (*s == '"') quoted = !quoted;
+    if (found && (size_t)(found - order) < best) best = (size_t)(found - order);
+  }
+  return best < sizeof order - 1 ? order[best] : ' ';
+}
+
+/* Past the closing quote of the field that begins at s, or NULL. */
+static const char *past_quote(const walk *w, const char *s) {
+  while (++s < w->line_end) {
+    if (*s != '"') continue;
+    if (s + 1 == w->line_end || s[1] != '"') return s + 1;
+    s++;
+  }
+  return NULL;
+}
+
+/* From past a field to the next one, or to NULL after the last. */
+static tsh_status pass_comma(const walk *w, const char *s, const char **at,
+                             tsh_err *err) {
+  const char *p = skip_blanks(w, s);
+  if (p == w->line_end)
+    *at = NULL;
+  else if (*p == w->comma)
+    *at = p + 1;
+  else if (w->comma == ' ' && p != s)
+    *at = p;
+  else
+    return fail_at(w, p, "text after a closing quote", err);
+  return TSH_OK;
+}
+
+/* Takes one field from *at, which is moved to the next one or, after the last,
+ * to NULL. */
+static tsh_status take_field(const walk *w, const char **at, field *out,
+                             tsh_err *err) {
+  const char *s = skip_blanks(w, *at), *p = s;
+  if (p != w->line_end && *p == '"') {
+    p = past_quote(w, s);
+    if (!p) return fail_at(w, s, "a quote that is not closed on its line", err);
+    *out = (field){s + 1, p - 1};
+  } else {
+    while (p != w->line_end && !is_comma(w, *p)) p++;
+    *out = (field){s, p};
+    while (out->end != s && is_blank(w, out->end[-1])) out->end--;
+  }
+  return pass_comma(w, p, at, err);
+}
+
+/* The field for a message: short, and printable whatever is in it. */
+static void show_field(const field *f, char *out, size_t size) {
+  size_t at = 0, n = (size_t)(f->end - f->begin), i;
+  for (i = 0; i < n && i < 32 && at + 8 < size; i++) {
+    unsigned char c = (unsigned char)f->begin[i];
+    int plain = c >= ' ' && c != 0x7f;
+    at += (size_t)snprintf(out + at, size - at, plain ? "%c" : "\\x%02x", c);
+  }
+  snprintf(out + at, size - at, "%s", i < n ? "..." : "");
+}
+
+static tsh_status fail_field(const walk *w, const field *f, int64_t number,
+                             const char *what, tsh_err *err) {
+  char shown[160], message[256];
+  show_field(f, shown, sizeof shown);
+  snprintf(message, sizeof message, "field %lld is no %s: \"%s\"",
+           (long long)number, what, shown);
+  return fail_at(w, f->begin, message, err);
+}
+
+/* ---- fields to numbers --------------------------------------------------- */
+
+static int field_float(const field *f, float *out) {
+  const char *p = f->begin;
+  *out = NAN; /* of an empty field */
+  return p == f->end || (file_num_float(&p, f->end, out) && p == f->end);
+}
+
+static int field_whole(const field *f, int64_t *out) {
+  const char *p = f->begin;
+  return file_num_whole(&p, f->end, out) && p == f->end;
+}
+
+/* Counts the fields of the line; *numbers: each is a number or empty. */
+static tsh_status survey(const walk *w, int64_t *count, int *numbers,
+                         tsh_err *err) {
+  const char *at = w->line;
+  tsh_status rc = TSH_OK;
+  field f;
+  float x;
+  *count = 0;
+  *numbers = 1;
+  while (rc == TSH_OK && at) {
+    rc = take_field(w, &at, &f, err);
+    if (rc == TSH_OK && !field_float(&f, &x)) *numbers = 0;
+    ++*count;
+  }
+  return rc;
+}
+
+/* ---- the table ----------------------------------------------------------- */
+
+typedef struct {
+  file_table *t;
+  int64_t fields; /* of every row, label included */
+  int64_t room;   /* rows */
+  int labels;
+} filling;
+
+/* A copy of the field as a name; a doubled quote is one. */
+static char *copy_name(const field *f) {
+  char *name = malloc((size_t)(f->end - f->begin) + 1), *to = name;
+  if (!name) return NULL;
+  for (const char *s = f->begin; s < f->end; s++) {
+    *to++ = *s;
+    if (*s == '"' && s + 1 < f->end && s[1] == '"') s++;
+  }
+  *to = 0;
+  return name;
+}
+
+static tsh_status read_header(const walk *w, filling *x, tsh_err *err) {
+  const char *at = w->line;
+  tsh_status rc = TSH_OK;
+  file_table *t = x->t;
+  field f;
+  t->header = calloc((size_t)x->fields, sizeof *t->header);
+  if (!t->header) goto nomem;
+  while (at) {
+    TRY(take_field(w, &at, &f, err));
+    if (memchr(f.begin, 0, (size_t)(f.end - f.begin)))
+      return fail_field(w, &f, t->nheader + 1, "name", err);
+    t->header[t->nheader] = copy_name(&f);
+    if (!t->header[t->nheader]) goto nomem;
+    t->nheader++;
+  }
+out:
+  return rc;
+nomem:
+  return dev_fail(err, TSH_ENOMEM, "%s: no memory for %lld names", w->path,
+                  (long long)x->fields);
+}
+
+/* count * size bytes at *p, or 0; *p is kept on failure. */
+static int resize(void **p, int64_t count, size_t size) {
+  void *q;
+  if (count < 0 || (size && (uint64_t)count > PTRDIFF_MAX / size)) return 0;
+  q = realloc(*p, count && size ? (size_t)count * size : 1);
+  if (q) *p = q;
+  return q != NULL;
+}
+
+static tsh_status set_room(const walk *w, filling *x, int64_t rows,
+                           tsh_err *err) {
+  void *data = x->t->data, *labels = x->t->labels;
+  int ok = resize(&data, rows, (size_t)x->t->columns * sizeof(float));
+  x->t->data = data;
+  if (ok && x->labels) ok = resize(&labels, rows, sizeof(int64_t));
+  x->t->labels = labels;
+  if (!ok)
+    return dev_fail(err, TSH_ENOMEM, "%s: no memory for %lld rows of %lld",
+                    w->path, (long long)rows, (long long)x->fields);
+  x->room = rows;
+  return TSH_OK;
+}
+
+static tsh_status put_field(const walk *w, filling *x, const field *f,
+                            int64_t i, tsh_err *err) {
+  file_table *t = x->t;
+  if (i < t->columns) {
+    if (field_float(f, t->data + t->rows * t->columns + i)) return TSH_OK;
+    return fail_field(w, f, i + 1, "number", err);
+  }
+  if (i >= x->fields || field_whole(f, t->labels + t->rows)) return TSH_OK;
+  return fail_field(w, f, i + 1, "whole number, as a label is", err);
+}
+
+static tsh_status read_row(const walk *w, filling *x, tsh_err *err) {
+  const char *at = w->line;
+  tsh_status rc = TSH_OK;
+  int64_t n = 0;
+  field f;
+  if (x->t->rows == x->room) TRY(set_room(w, x, x->room * 2, err));
+  while (at) {
+    TRY(take_field(w, &at, &f, err));
+    TRY(put_field(w, x, &f, n++, err));
+  }
+  if (n != x->fields)
+    return dev_fail(err, TSH_EINVAL, "%s:%lld: %lld fields, the %s has %lld",
+                    w->path, (long long)w->number, (long long)n,
+                    x->t->header ? "header" : "first row",
+                    (long long)x->fields);
+  x->t->rows++;
+out:
+  return rc;
+}
+
+/* The first line says what separates fields, how many there are, and whether
+ * they are names. */
+static tsh_status begin(walk *w, filling *x, tsh_err *err) {
+  tsh_status rc = TSH_OK;
+  int numbers = 0;
+  if (!next_full_line(w))
+    return dev_fail(err, TSH_EINVAL, "%s: there is nothing in it", w->path);
+  w->comma = find_comma(w);
+  TRY(survey(w, &x->fields, &numbers, err));
+  if (x->labels && x->fields < 2)
+    return fail_at(w, w->line, "one column, labels need one more", err);
+  x->t->columns = x->fields - x->labels;
+  TRY(set_room(w, x, 16, err));
+  rc = numbers ? read_row(w, x, err) : read_header(w, x, err);
+out:
+  return rc;
+}
+
+/* The byte order mark in front, of n bytes. */
+static int has_mark(const walk *w, const char *mark, size_t n) {
+  return (size_t)(w->end - w->next) >= n && !memcmp(w->next, mark, n);
+}
+
+static tsh_status parse(walk *w, filling *x, tsh_err *err) {
+  tsh_status rc = TSH_OK;
+  if (has_mark(w, "\xff\xfe", 2) || has_mark(w, "\xfe\xff", 2))
+    return dev_fail(err, TSH_EINVAL, "%s: UTF-16 text; save it as UTF-8",
+                    w->path);
+  if (has_mark(w, "\xef\xbb\xbf", 3)) w->next += 3;
+  TRY(begin(w, x, err));
+  while (next_full_line(w)) TRY(read_row(w, x, err));
+out:
+  return rc;
+}
+
+tsh_status file_csv_read(const char *path, int labels, file_table *out,
+                         tsh_err *err) {
+  content t = {0};
+  filling x = {.t = out, .labels = labels != 0};
+  tsh_status rc;
+  memset(out, 0, sizeof *out);
+  rc = content_read(&t, path, err);
+  if (rc == TSH_OK) {
+    walk w = {.path = path, .next = t.bytes, .end = t.bytes + t.size};
+    rc = parse(&w, &x, err);
+  }
+  free(t.bytes);
+  if (rc != TSH_OK) file_table_free(out);
+  return rc;
+}
+
+void file_table_free(file_table *t) {
+  if (!t) return;
+  for (int64_t i = 0; i < t->nheader; i++) free(t->header[i]);
+  free(t->header);
+  free(t->data);
+  free(t->labels);
+  memset(t, 0, sizeof *t);
+}

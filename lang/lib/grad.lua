@@ -1,0 +1,277 @@
+-- names: grad value_and_grad gradcheck
+--
+-- The trace is the tape: while f runs, its ops are recorded as always; then
+-- the records are walked backwards and the rules, which record ops themselves,
+-- give the gradients. So gradients nest.
+local core = require "tsh.core"
+local fail = require "tsh.fail"
+local rules = require "tsh.rules"
+local tree = require("tsh.tree").tree
+
+local FLOAT = { f16 = true, bf16 = true, f32 = true, f64 = true }
+
+local function describe(t)
+  local s = {}
+  for i = 1, #t.shape do s[i] = t.shape[i] end
+  return ("%s[%s]"):format(t.dtype, table.concat(s, ","))
+end
+
+local function sorted_names(set)
+  local names = {}
+  for name in pairs(set) do names[#names + 1] = name end -- order-free
+  table.sort(names)
+  return table.concat(names, ", ")
+end
+
+-- ---- backwards -------------------------------------------------------------
+
+-- An input's gradient in its own shape, dtype and device.
+local function fit(g, x)
+  if g.shape ~= x.shape then
+    g = rules.expand[2](g, { ["in"] = { x } })
+  end
+  if g.dtype ~= x.dtype then g = g:cast(x.dtype) end
+  if g.device ~= x.device then g = g:to(x.device) end
+  return g
+end
+
+local function rule_for(rule, k)
+  if rule.each then return rule.each end
+  return rule[k + 1] or nil
+end
+
+-- Does a gradient pass through r? Marks what its result then depends on.
+local function mark(r, state)
+  local rule = assert(rules[r.op], r.op)
+  for k, id in ipairs(r.in_ids) do
+    if id and state.active[id] and rule_for(rule, k) then
+      state.active[r.out_id] = true
+      if r.op == "expand" then state.expand[r.out_id] = r end
+      return
+    end
+  end
+end
+
+local function add(grads, id, g)
+  grads[id] = grads[id] and grads[id] + g or g
+end
+
+-- What a rule may see: the inputs and the result that it says it needs, and
+-- the expands that made its inputs.
+local function view_of(r, rule, state)
+  local input, saves = r["in"], rule[1]
+  r.x = saves:find("x") and input[1]
+  r.y = saves:find("y") and input[2]
+  r.z = saves:find("z") and input[3]
+  r.from = {}
+  for k, id in ipairs(r.in_ids) do
+    r.from[k] = id and state.expand[id] or nil
+  end
+  if not saves:find("o") then r.out = nil end
+  return r
+end
+
+local function step_back(r, g, state)
+  local rule = rules[r.op]
+  local view = view_of(r, rule, state)
+  for k, id in ipairs(r.in_ids) do
+    local f = id and state.active[id] and rule_for(rule, k)
+    if f then
+      local d, other = f(g, view, k)
+      if other then
+        add(state.grads, other, d)
+      else
+        add(state.grads, id, fit(d, r["in"][k]))
+      end
+    end
+  end
+end
+
+-- Gradients of y, one element, by the leaves. Empties the array of records, so
+-- that what is no longer needed can be freed.
+local function backward(records, leaves, y)
+  local state = { active = {}, expand = {}, grads = {} }
+  local is_leaf, results = {}, {}
+  for _, leaf in ipairs(leaves) do
+    is_leaf[core.id(leaf)], state.active[core.id(leaf)] = true, true
+  end
+  for _, r in ipairs(records) do
+    if not is_leaf[r.out_id] then mark(r, state) end
+  end
+  state.grads[core.id(y)] = ones_like(y)
+  for i = #records, 1, -1 do
+    local r = records[i]
+    local g = not is_leaf[r.out_id] and state.grads[r.out_id]
+    records[i] = nil
+    if g and state.active[r.out_id] then
+      state.grads[r.out_id] = nil
+      step_back(r, g, state)
+    end
+  end
+  for i, leaf in ipairs(leaves) do
+    results[i] = state.grads[core.id(leaf)] or zeros_like(leaf)
+  end
+  return results
+end
+
+-- ---- forwards --------------------------------------------------------------
+
+local function new_tape()
+  local id = core.tape_open()
+  return setmetatable({ id = id }, {
+    __close = function() core.tape_close(id) end,
+  })
+end
+
+local function fail_argument(name, argument, n)
+  local what = type(argument)
+  if core.is_tensor(argument) then
+    what = describe(argument)
+  elseif what == "table" then
+    what = "a table without a float tensor"
+  end
+  fail(("%s: argument %d is %s; gradients exist for %s"):format(name, n,
+    what, sorted_names(FLOAT)), core.is_tensor(argument)
+    and 'x:cast("f32")' or nil)
+end
+
+-- The float tensors of argument n, each as a tensor of its own, so that a use
+-- of the same tensor outside counts as constant; and the argument of them.
+local function wrap(name, argument, n)
+  local leaves, restore = tree.flatten(argument)
+  local wrapped, all = {}, {}
+  for i, leaf in ipairs(leaves) do
+    all[i] = leaf
+    if FLOAT[leaf.dtype] then
+      all[i] = core.alias(leaf)
+      wrapped[#wrapped + 1] = all[i]
+    end
+  end
+  if #wrapped == 0 then fail_argument(name, argument, n) end
+  return wrapped, restore(all), function(grads)
+    local at, entries = 0, {}
+    for i, leaf in ipairs(leaves) do
+      entries[i] = false
+      if FLOAT[leaf.dtype] then
+        at = at + 1
+        entries[i] = grads[at]
+      end
+    end
+    return core.is_tensor(argument) and entries[1] or restore(entries)
+  end
+end
+
+local function check_result(name, y)
+  if not core.is_tensor(y) then
+    fail(("%s: the function must return a tensor of one element, got %s")
+      :format(name, type(y)))
+  end
+  if FLOAT[y.dtype] and #y.shape == 0 then return end
+  fail(("%s: the function must return one float number, got %s")
+    :format(name, describe(y)), #y.shape > 0 and "sum or mean of the result"
+    or 'a float result: y:cast("f32")')
+end
+
+local function run(name, f, n, ...)
+  local arguments = table.pack(...)
+  local tape <close> = new_tape()
+  local leaves, wrapped, restore = wrap(name, arguments[n], n)
+  arguments[n] = wrapped
+  local results = table.pack(f(table.unpack(arguments, 1,
+    math.max(n, arguments.n))))
+  check_result(name, results[1])
+  local records = core.tape_records(tape.id, leaves)
+  return results, restore(backward(records, leaves, results[1]))
+end
+
+local function check_function(name, f, n)
+  if type(f) ~= "function" and not (getmetatable(f) or {}).__call then
+    fail(("%s: argument 1 must be a function, got %s"):format(name,
+      type(f)))
+  end
+  if n == nil then return 1 end
+  if math.type(n) == "integer" and n >= 1 then return n end
+  fail(("%s: argument 2 counts arguments from 1, got %s"):format(name,
+    tostring(n)))
+end
+
+--- grad(f, n): the function that gives the gradient of f by its argument n
+--- (default 1), a tensor or a nested table of tensors. f must return a float
+--- tensor of shape []; further results are dropped. The gradient has the
+--- structure of the argument; leaves that are no float tensors have no entry.
+--- What else f sees is constant. Errors: f's result is no single float; the
+--- argument holds no float tensor.
+--- Example: grad(function(x) return sum(x ^ 2) end)(tensor{1.0, 2.0}) --> 2 4
+local function grad(f, n)
+  n = check_function("grad", f, n)
+  return function(...)
+    local _, gradients = run("grad", f, n, ...)
+    return gradients
+  end
+end
+
+--- value_and_grad(f, n): like grad, but the function gives the value of f, then
+--- the gradients, then what f returned after its first result.
+--- Example: local loss, grads = value_and_grad(loss_of)(params, x, y)
+local function value_and_grad(f, n)
+  n = check_function("value_and_grad", f, n)
+  return function(...)
+    local results, gradients = run("value_and_grad", f, n, ...)
+    return results[1], gradients, table.unpack(results, 2, results.n)
+  end
+end
+
+-- ---- the check by differences ----------------------------------------------
+
+-- f with element i of leaf k moved by d.
+local function moved(f, leaves, restore, k, i, d)
+  local copy = table.move(leaves, 1, #leaves, 1, {})
+  local flat = leaves[k]:reshape({ tree.count(leaves[k]) })
+  local v = core.slice0(flat, { { i - 1, 1, 1 } }) + d
+  copy[k] = core.set0(flat, { { i - 1, 1, 1 } }, v):reshape(leaves[k].shape)
+  return f(restore(copy)):item()
+end
+
+local function check_leaf(f, leaves, restore, k, gradient, o)
+  local worst = 0
+  local values = gradient:reshape({ tree.count(gradient) }):table()
+  for i, got in ipairs(values) do
+    local up = moved(f, leaves, restore, k, i, o.eps)
+    local down = moved(f, leaves, restore, k, i, -o.eps)
+    local want = (up - down) / (2 * o.eps)
+    local off = math.abs(got - want) / math.max(1, math.abs(want))
+    if not (off <= o.tol) then
+      fail(("gradcheck: leaf %d, element %d: the gradient is %.9g, "
+        .. "differences give %.9g"):format(k, i, got, want))
+    end
+    worst = math.max(worst, off)
+  end
+  return worst
+end
+
+--- gradcheck(f, x, {eps, tol}): compares the gradient of f at x, a f64 tensor
+--- or a nested table of them, with quotients of differences, at +-eps (1e-5) of
+--- every element. Returns the largest deviation, relative above 1 and absolute
+--- below; more than tol (1e-6) is an error that names the element.
+--- Example: gradcheck(function(x) return sum(tanh(x)) end, randn(3):f64())
+local function gradcheck(f, x, options)
+  local o = { eps = (options or {}).eps or 1e-5, tol = (options or {}).tol
+    or 1e-6 }
+  local leaves, restore = tree.flatten(x)
+  local gradients = tree.leaves(grad(f)(x))
+  local worst = 0
+  for k, leaf in ipairs(leaves) do
+    if leaf.dtype ~= "f64" then
+      fail("gradcheck: differences need f64, got " .. describe(leaf),
+        'x:cast("f64")')
+    end
+    worst = math.max(worst, check_leaf(f, leaves, restore, k, gradients[k], o))
+  end
+  return worst
+end
+
+return {
+  grad = grad,
+  value_and_grad = value_and_grad,
+  gradcheck = gradcheck,
+}

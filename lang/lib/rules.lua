@@ -1,0 +1,335 @@
+-- What the gradient of every op is. A rule stands in one line:
+--
+--   op = { saves, rule for input 1, rule for input 2, ... }
+--
+-- saves names what the rules look at: o the result (r.out), x y z the inputs
+-- 1 to 3 (r.x, r.y, r.z: a tensor or a number). A rule takes the gradient g of
+-- the result and the record r and gives the gradient of its input, in its
+-- shape; `no` and inputs without a rule have none. `each` is the rule of all
+-- inputs and gets the input's number.
+local core = require "tsh.core"
+local map, fold = core.map, core.fold
+
+local no = false
+local function same(g) return g end
+
+local function where(c, x, y) return map("where", c, x, y) end
+
+-- ---- shapes ----------------------------------------------------------------
+
+local function shape_of(t)
+  local s = {}
+  for i = 1, #t.shape do s[i] = t.shape[i] end
+  return s
+end
+
+local function input_shape(r, k) return shape_of(r["in"][k]) end
+
+-- t, shaped as the result of fold r, with its folded axes put back: extent 1.
+local function kept(t, r)
+  local s = input_shape(r, 1)
+  for _, axis in ipairs(r.axes) do s[axis] = 1 end
+  return t:reshape(s)
+end
+
+local function filled(s, value, like)
+  return full(s, value, { dtype = like.dtype, device = like.device })
+end
+
+local function product(list, from)
+  local n = 1
+  for i = from or 1, #list do n = n * list[i] end
+  return n
+end
+
+local function inverse(order)
+  local back = {}
+  for i, axis in ipairs(order) do back[axis] = i end
+  return back
+end
+
+-- s with extents of 1 in front up to rank.
+local function fill_front(s, rank)
+  local wide = table.move(s, 1, #s, rank - #s + 1, {})
+  for i = 1, rank - #s do wide[i] = 1 end
+  return wide
+end
+
+-- The axes that expanding from shape s to shape `wide` repeats.
+local function repeated(s, wide)
+  local axes = {}
+  s = fill_front(s, #wide)
+  for i, n in ipairs(wide) do
+    if s[i] ~= n then axes[#axes + 1] = i end
+  end
+  return axes
+end
+
+-- Axes 1..rank, those of `last` moved behind the others.
+local function order_last(rank, last)
+  local order, is_last = {}, {}
+  for _, axis in ipairs(last) do is_last[axis] = true end
+  for i = 1, rank do
+    if not is_last[i] then order[#order + 1] = i end
+  end
+  return table.move(last, 1, #last, #order + 1, order)
+end
+
+local function pick(list, order)
+  local t = {}
+  for i, k in ipairs(order) do t[i] = list[k] end
+  return t
+end
+
+-- ---- rules that need more than a line --------------------------------------
+
+-- x^0 has gradient 0 also where x is 0 or nan; the mask is on y, so that the
+-- second derivatives are right as well.
+local function pow_base(g, r)
+  local x, y = r.x, r.y
+  if not core.is_tensor(y) then
+    return y == 0 and zeros_like(g) or g * (map("pow", x, y - 1) * y)
+  end
+  local flat = y:eq(0) & ~map("abs", x):gt(0)
+  return g * (y * map("pow", x, where(flat, 1, y) - 1))
+end
+
+local function pow_exponent(g, r)
+  local x, y = r.x, r.y
+  if not core.is_tensor(x) then
+    if x ~= 0 then return g * (r.out * math.log(x)) end
+    return where(y:ge(0), 0, g * (r.out * -math.huge))
+  end
+  local none = y:ge(0) & x:eq(0)
+  return g * (r.out * map("log", where(none, 1, x)))
+end
+
+-- All of the gradient for the larger, half of it for each of two equals.
+local function larger(g, a, b)
+  return where(map("lt", a, b), 0, where(map("eq", a, b), g * 0.5, g))
+end
+
+-- Equal extremes share; where one is nan, the nans do.
+local function extreme(g, r)
+  local mask = r.x:eq(kept(r.out, r)) | r.x:isnan()
+  local n = fold("sum", mask:cast(g.dtype), r.axes, true)
+  return where(mask, kept(g, r) / n, 0)
+end
+
+-- x moved by d places along its last axis, of extent n; ones come in.
+local function shift(x, d, n)
+  local ranges, before, after = {}, {}, {}
+  for i, extent in ipairs(shape_of(x)) do
+    ranges[i], before[i], after[i] = { 0, extent, 1 }, 0, 0
+  end
+  local last, size = #ranges, math.abs(d)
+  ranges[last] = { d < 0 and size or 0, n - size, 1 }
+  if d > 0 then before[last] = size else after[last] = size end
+  return core.pad0(core.slice0(x, ranges), before, after, 1)
+end
+
+-- The product of all elements before each one (sign 1) or after it (-1).
+local function products(x, n, sign)
+  local p, d = shift(x, sign, n), 1
+  while d < n do
+    p, d = p * shift(p, sign * d, n), d * 2
+  end
+  return p
+end
+
+-- The product of the other elements, found without dividing by this one.
+local function prod(g, r)
+  local s = input_shape(r, 1)
+  local order = order_last(#s, r.axes)
+  local moved = pick(s, order)
+  local n = product(moved, #s - #r.axes + 1)
+  if product(s) == 0 then return zeros_like(r.x) end
+  local x = r.x:permute(order):reshape({ product(s) // n, n })
+  local others = products(x, n, 1) * products(x, n, -1)
+  return kept(g, r) * others:reshape(moved):permute(inverse(order))
+end
+
+-- t brought to shape s, of which it may lack axes in front, then its axes put
+-- into order and expanded: in this sequence the dot sees an expand again, and
+-- its own gradient is as good.
+local function ordered(t, s, order)
+  local small = t:reshape(fill_front(shape_of(t), #s))
+  return small:permute(order):broadcast_to(pick(s, order))
+end
+
+-- A matmul is a dot of two expanded operands. Summing the product g * other
+-- over the axes that expand repeated is a dot too: so this rule answers for
+-- the expand as well and names the small tensor as the one it is about.
+local function dot(g, r, k)
+  local s, wide, others = input_shape(r, k), r.from[k], r.from[3 - k]
+  local other = others and others["in"][1] or (k == 1 and r.y or r.x)
+  local axes = wide and repeated(input_shape(wide, 1), s) or {}
+  if #axes == 0 then return kept(g, r) * (k == 1 and r.y or r.x) end
+  local order, over = order_last(#s, axes), {}
+  for i = 1, #axes do over[i] = #s - #axes + i end
+  local d = core.dot(ordered(kept(g, r), s, order), ordered(other, s, order),
+    over, false)
+  return d:reshape(input_shape(wide, 1)), wide.in_ids[1]
+end
+
+local function unexpand(g, r)
+  local s = input_shape(r, 1)
+  local axes = repeated(s, shape_of(g))
+  return (#axes > 0 and fold("sum", g, axes, false) or g):reshape(s)
+end
+
+-- Padding suits whole ranges; others are written into zeros.
+local function unslice(g, r)
+  local s, before, after = input_shape(r, 1), {}, {}
+  for i, range in ipairs(r.ranges) do
+    local start, count, step = range[1], range[2], range[3]
+    if step ~= 1 then
+      return core.set0(filled(s, 0, g), r.ranges, g)
+    end
+    before[i], after[i] = start, s[i] - start - count
+  end
+  return core.pad0(g, before, after, 0)
+end
+
+local function unpad(g, r)
+  local ranges = {}
+  for i, n in ipairs(input_shape(r, 1)) do
+    ranges[i] = { r.before[i], n, 1 }
+  end
+  return core.slice0(g, ranges)
+end
+
+local function uncat(g, r, k)
+  local ranges, start = {}, 0
+  for i = 1, k - 1 do start = start + input_shape(r, i)[r.axis] end
+  for i, n in ipairs(input_shape(r, k)) do ranges[i] = { 0, n, 1 } end
+  ranges[r.axis][1] = start
+  return core.slice0(g, ranges)
+end
+
+-- Positions may have any rank; here they are put in a row.
+local function untake(g, r)
+  local s = input_shape(r, 1)
+  local x, n = filled(s, 0, g), product(shape_of(r.y))
+  s[r.axis] = n
+  return core.index_add(x, r.y:reshape({ n }), g:reshape(s), r.axis)
+end
+
+-- ---- the table -------------------------------------------------------------
+
+local TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
+
+local rules = {
+  -- elementwise, one input
+  neg = { "", function(g) return -g end },
+  abs = { "x", function(g, r) return g * r.x:sign() end },
+  sign = { "", no },
+  floor = { "", no },
+  ceil = { "", no },
+  trunc = { "", no },
+  round = { "", no },
+  frac = { "", same },
+  sqrt = { "o", function(g, r) return g / (r.out * 2) end },
+  rsqrt = { "o", function(g, r) return g * (r.out * r.out * r.out * -0.5) end },
+  square = { "x", function(g, r) return g * (r.x * 2) end },
+  reciprocal = { "o", function(g, r) return -(g * (r.out * r.out)) end },
+  relu = { "o", function(g, r) return where(r.out:le(0), 0, g) end },
+  exp = { "o", function(g, r) return g * r.out end },
+  expm1 = { "o", function(g, r) return g * (r.out + 1) end },
+  log = { "x", function(g, r) return g / r.x end },
+  log1p = { "x", function(g, r) return g / (r.x + 1) end },
+  sin = { "x", function(g, r) return g * r.x:cos() end },
+  cos = { "x", function(g, r) return -(g * r.x:sin()) end },
+  tanh = { "o", function(g, r) return g * (1 - r.out * r.out) end },
+  sigmoid = { "o", function(g, r) return g * (r.out * (1 - r.out)) end },
+  erf = { "x", function(g, r)
+    return g * (map("exp", -(r.x * r.x)) * TWO_OVER_ROOT_PI)
+  end },
+  cast = { "", function(g, r) return g:cast(r["in"][1].dtype) end },
+  copy = { "", same },
+
+  -- elementwise, two and three inputs
+  add = { "", same, same },
+  sub = { "", same, function(g) return -g end },
+  mul = { "xy", function(g, r) return g * r.y end,
+    function(g, r) return g * r.x end },
+  div = { "yo", function(g, r) return g / r.y end,
+    function(g, r) return -(g * (r.out / r.y)) end },
+  floordiv = { "", no, no },
+  mod = { "xy", same,
+    function(g, r) return -(g * map("floordiv", r.x, r.y)) end },
+  fmod = { "xy", same,
+    function(g, r) return -(g * map("trunc", map("div", r.x, r.y))) end },
+  pow = { "xyo", pow_base, pow_exponent },
+  maximum = { "xy", function(g, r) return larger(g, r.x, r.y) end,
+    function(g, r) return larger(g, r.y, r.x) end },
+  minimum = { "xy", function(g, r) return larger(g, r.y, r.x) end,
+    function(g, r) return larger(g, r.x, r.y) end },
+  copysign = { "xo",
+    function(g, r) return g * (r.x:sign() * r.out:sign()) end, no },
+  where = { "x", no, function(g, r) return where(r.x, g, 0) end,
+    function(g, r) return where(r.x, 0, g) end },
+  fma = { "xy", function(g, r) return g * r.y end,
+    function(g, r) return g * r.x end, same },
+  lerp = { "xyz", function(g, r) return g * (1 - r.z) end,
+    function(g, r) return g * r.z end,
+    function(g, r) return g * (r.y - r.x) end },
+  addcmul = { "yz", same, function(g, r) return g * r.z end,
+    function(g, r) return g * r.y end },
+  addcdiv = { "yz", same, function(g, r) return g / r.z end,
+    function(g, r) return -(g * (r.y / r.z / r.z)) end },
+
+  -- reductions
+  sum = { "", function(g, r)
+    return kept(g, r):broadcast_to(input_shape(r, 1))
+  end },
+  prod = { "x", prod },
+  max = { "xo", extreme },
+  min = { "xo", extreme },
+  dot = { "xy", each = dot },
+
+  -- layout
+  reshape = { "", function(g, r) return g:reshape(input_shape(r, 1)) end },
+  permute = { "", function(g, r) return g:permute(inverse(r.order)) end },
+  expand = { "", unexpand },
+  slice = { "", unslice },
+  pad = { "", unpad },
+  cat = { "", each = uncat },
+  set = { "", function(g, r) return core.set0(g, r.ranges, 0) end,
+    function(g, r) return core.slice0(g, r.ranges) end },
+  detach = { "", no },
+  to = { "", function(g, r) return g:to(r["in"][1].device) end },
+  take = { "y", untake, no },
+  index_add = { "y", same, no,
+    function(g, r) return core.take0(g, r.y, r.axis) end },
+}
+
+-- ---- checked against the op table ------------------------------------------
+
+-- Ops that give numbers made of the values of float inputs.
+local function is_differentiable(op)
+  return op.float and op.arity > 0 and op.gives ~= "BOOL"
+    and op.gives ~= "SECOND"
+end
+
+local SAVES = { o = 1, x = 2, y = 4, z = 8 }
+
+local function check()
+  local known = {}
+  for _, op in ipairs(core.ops()) do
+    local rule = rules[op.name]
+    known[op.name] = true
+    assert(not is_differentiable(op) or rule, op.name .. " has no gradient")
+    if rule then
+      local bits = 0
+      for c in rule[1]:gmatch(".") do bits = bits | SAVES[c] end
+      core.set_saves(op.name, bits)
+    end
+  end
+  for name in pairs(rules) do -- order-free
+    assert(known[name], "a gradient for " .. name .. ", which is no op")
+  end
+end
+
+check()
+return rules

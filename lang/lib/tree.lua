@@ -1,0 +1,153 @@
+-- names: tree
+--
+-- Trees are tensors and nested tables of them. Every walk visits integer keys
+-- in their order, then strings in the order of their bytes, so that two runs
+-- see the leaves alike. What is neither table nor tensor is no leaf.
+local core = require "tsh.core"
+local fail = require "tsh.fail"
+
+local tree = {}
+
+local function count(t)
+  local n = 1
+  for i = 1, #t.shape do n = n * t.shape[i] end
+  return n
+end
+
+-- Lua's own `<` on strings follows the locale.
+local function byte_less(a, b)
+  for i = 1, math.min(#a, #b) do
+    local x, y = a:byte(i), b:byte(i)
+    if x ~= y then return x < y end
+  end
+  return #a < #b
+end
+
+local function key_less(a, b)
+  local x, y = math.type(a), math.type(b)
+  if x and y then return a < b end
+  if x or y then return x ~= nil end
+  return byte_less(a, b)
+end
+
+local function sorted_keys(t, path)
+  local keys = {}
+  for k in pairs(t) do -- order-free
+    if math.type(k) ~= "integer" and type(k) ~= "string" then
+      fail(("tree: %s has a key that is a %s; integers and strings can "
+        .. "be ordered"):format(path == "" and "the table" or path,
+        math.type(k) or type(k)))
+    end
+    keys[#keys + 1] = k
+  end
+  table.sort(keys, key_less)
+  return keys
+end
+
+local function child_path(path, k)
+  if math.type(k) then return ("%s[%d]"):format(path, k) end
+  if not k:match("^[%a_][%w_]*$") then return ("%s[%q]"):format(path, k) end
+  return path == "" and k or path .. "." .. k
+end
+
+-- Calls visit(leaf, path) for each tensor; `above` holds the tables on the
+-- way down, where a table that contains itself would be found again.
+local function walk(t, path, above, visit)
+  if core.is_tensor(t) then return visit(t, path) end
+  if type(t) ~= "table" then return end
+  if above[t] then fail("tree: a table contains itself at " .. path) end
+  above[t] = true
+  for _, k in ipairs(sorted_keys(t, path)) do
+    walk(t[k], child_path(path, k), above, visit)
+  end
+  above[t] = nil
+end
+
+-- A tree like t with leaf(tensor) for every tensor.
+local function rebuild(t, leaf)
+  if core.is_tensor(t) then return leaf(t) end
+  if type(t) ~= "table" then return t end
+  local copy = {}
+  for _, k in ipairs(sorted_keys(t, "")) do copy[k] = rebuild(t[k], leaf) end
+  return copy
+end
+
+--- tree.each(t, f): calls f(leaf, path) for every tensor of t, in order; path
+--- is a text, "layers[1].w", and "" when t is itself a tensor.
+--- Example: tree.each(params, function(p, path) print(path, p.shape) end)
+function tree.each(t, f)
+  walk(t, "", {}, f)
+end
+
+--- tree.leaves(t): array of the tensors of t, in order.
+--- Example: #tree.leaves({w = zeros(2, 3), b = zeros(3)}) --> 2
+function tree.leaves(t)
+  local leaves = {}
+  walk(t, "", {}, function(leaf) leaves[#leaves + 1] = leaf end)
+  return leaves
+end
+
+--- tree.flatten(t): array of the tensors of t, and a function that puts an
+--- array of the same length into a tree like t; where the array has false,
+--- the tree has no entry.
+--- Example: local leaves, restore = tree.flatten(params)
+function tree.flatten(t)
+  local leaves = tree.leaves(t)
+  return leaves, function(values)
+    local i = 0
+    return rebuild(t, function()
+      i = i + 1
+      return values[i] or nil
+    end)
+  end
+end
+
+--- tree.count(t): number of elements in all tensors of t.
+--- Example: tree.count({w = zeros(784, 64), b = zeros(64)}) --> 50240
+function tree.count(t)
+  local n = 0
+  walk(t, "", {}, function(leaf) n = n + count(leaf) end)
+  return n
+end
+
+-- The values at one place of several trees; nil when one has none there.
+local function gather(places, n)
+  for i = 1, n do
+    if places[i] == nil then return nil end
+  end
+  return places
+end
+
+local function step_into(trees, n, k)
+  local inner = {}
+  for i = 1, n do
+    if type(trees[i]) == "table" then inner[i] = trees[i][k] end
+  end
+  return inner
+end
+
+local function map_at(f, trees, n, path)
+  local t = trees[1]
+  if core.is_tensor(t) then
+    if not gather(trees, n) then return t end
+    return f(table.unpack(trees, 1, n))
+  end
+  if type(t) ~= "table" then return t end
+  local copy = {}
+  for _, k in ipairs(sorted_keys(t, path)) do
+    copy[k] = map_at(f, step_into(trees, n, k), n, child_path(path, k))
+  end
+  return copy
+end
+
+--- tree.map(f, t, ...): a tree like t with f(leaf, ...) for every tensor, where
+--- the further arguments are what the other trees have at the same place. A
+--- tensor for which another tree has no entry stays, as does all that is no
+--- tensor: so the gradients, which have none for integers, fit.
+--- Example: tree.map(function(p, g) return p - 0.1 * g end, params, grads)
+function tree.map(f, t, ...)
+  walk(t, "", {}, function() end)
+  return map_at(f, { t, ... }, 1 + select("#", ...), "")
+end
+
+return { tree = tree }

@@ -1,0 +1,78 @@
+/* make.c - a plan is made: the passes in plain sight. */
+#include "graph.h"
+
+static tsh_status check(plan *p, int ok, const char *pass, const char *text,
+                        tsh_err *err) {
+  if (!p->options.verify || ok) return TSH_OK;
+  return dev_fail(err, TSH_EINVAL, "planner fault after %s: %s", pass, text);
+}
+
+static tsh_status passes(graph *gr, plan_entry *e, tsh_err *err) {
+  plan *p = gr->p;
+  int verify = p->options.verify;
+  char text[256] = "";
+  tsh_status rc;
+  TRY(graph_build(gr, err));
+  TRY(check(p, !verify || verify_graph(gr, text, sizeof text), "graph", text,
+            err));
+  TRY(group_all(gr, err));
+  TRY(check(p, !verify || verify_groups(gr, text, sizeof text), "group", text,
+            err));
+  TRY(lower_all(gr, e, err));
+  TRY(memory_plan(gr, e, err));
+  TRY(check(p, !verify || verify_entry(e, text, sizeof text), "memory", text,
+            err));
+  e->end = arena_alloc(e, sizeof *e->end * (gr->t->n + 1));
+  if (!e->end) return plan_nomem(err, "a plan");
+  memcpy(e->end, gr->end, sizeof *e->end * gr->t->n);
+out:
+  return rc;
+}
+
+static tsh_status make_once(plan *p, const plan_trace *t, const uint8_t *live,
+                            int flags, FILE *text, plan_entry **out,
+                            tsh_err *err) {
+  plan_entry *e = plan_alloc(sizeof *e);
+  graph gr = {.p = p, .t = t, .live = live};
+  tsh_status rc;
+  *out = NULL;
+  if (!e) return plan_nomem(err, "a plan");
+  e->bytes = sizeof *e;
+  gr.unfused = (flags & MAKE_UNFUSED) != 0 || p->options.unfused;
+  gr.no_update = (flags & MAKE_NO_UPDATE) != 0;
+  gr.slab = (flags & MAKE_SLAB) != 0;
+  rc = passes(&gr, e, err);
+  if (rc == TSH_OK && text) explain_entry(&gr, e, text);
+  graph_free(&gr);
+  if (rc != TSH_OK) {
+    entry_free(p, e);
+    return rc;
+  }
+  *out = e;
+  return TSH_OK;
+}
+
+static tsh_status make(plan *p, const plan_trace *t, const uint8_t *live,
+                       int flags, FILE *text, plan_entry **out, tsh_err *err) {
+  tsh_status rc = make_once(p, t, live, flags, text, out, err);
+  if (rc == TSH_EPENDING) /* a set could not take its leaf's memory */
+    rc = make_once(p, t, live, flags |= MAKE_NO_UPDATE, text, out, err);
+  if (rc == TSH_EUNSUPPORTED && !(flags & MAKE_UNFUSED)) /* a device limit */
+    rc = make_once(p, t, live, flags | MAKE_UNFUSED | MAKE_NO_UPDATE, text,
+                   out, err);
+  return rc;
+}
+
+tsh_status plan_make(plan *p, const plan_trace *t, const uint8_t *live,
+                     int flags, plan_entry **out, tsh_err *err) {
+  p->counters.plan_misses++;
+  return make(p, t, live, flags, NULL, out, err);
+}
+
+tsh_status plan_make_text(plan *p, const plan_trace *t, const uint8_t *live,
+                          FILE *out, tsh_err *err) {
+  plan_entry *e = NULL;
+  tsh_status rc = make(p, t, live, 0, out, &e, err);
+  entry_free(p, e);
+  return rc;
+}

@@ -1,0 +1,516 @@
+/* record.c - MAP and FOLD ops and creation: dtypes, shapes and devices are
+ * decided here, once, so that a wrong one is an error at its own line. */
+#include <math.h>
+#include "priv.h"
+
+#define MAX_IN 3
+
+plan_operand operand_of(plan_node *n) {
+  plan_operand o = {.node = n, .kind = PLAN_TENSOR};
+  return o;
+}
+
+plan_operand operand_int(int64_t v) {
+  plan_operand o = {.num.i = v, .kind = PLAN_INT};
+  return o;
+}
+
+plan_operand operand_real(double v) {
+  plan_operand o = {.num.f = v, .kind = PLAN_REAL};
+  return o;
+}
+
+void plan_at(plan *p, uint32_t site) { p->site = site; }
+
+tsh_status record_map(plan *p, int op, int dtype, dev *d,
+                      const plan_shape *shape, const plan_operand *in, int n,
+                      plan_node **out, tsh_err *err) {
+  plan_node *x = node_new(p);
+  *out = NULL;
+  if (!x) return plan_nomem(err, "a tensor");
+  x->op = (uint16_t)op;
+  x->dtype = (uint8_t)dtype;
+  x->shape = shape;
+  x->d = d;
+  x->nin = (uint16_t)n;
+  for (int i = 0; i < n; i++) {
+    x->in[i] = in[i];
+    if (in[i].kind == PLAN_TENSOR) node_ref(in[i].node);
+  }
+  return trace_record(p, x, out, err);
+}
+
+/* ---- dtypes of a MAP op --------------------------------------------------- */
+static int takes_bit(int dtype) {
+  switch (plan_dtype_kind(dtype)) {
+  case TSH_KIND_BOOL: return TAKES_B;
+  case TSH_KIND_FLOAT: return TAKES_F;
+  default: return TAKES_I;
+  }
+}
+
+/* The common dtype of tensors and numbers; numbers are weak. */
+static int common_dtype(const plan_operand *in, int n) {
+  int dtype = 0, weak = 0;
+  for (int i = 0; i < n; i++) {
+    if (in[i].kind != PLAN_TENSOR) {
+      if (in[i].kind == PLAN_REAL) weak = PLAN_REAL;
+      else if (in[i].kind == PLAN_INT && weak != PLAN_REAL) weak = PLAN_INT;
+      else if (!weak) weak = PLAN_BOOL;
+      continue;
+    }
+    dtype = dtype ? plan_promote(dtype, in[i].node->dtype) : in[i].node->dtype;
+    if (!dtype) return 0;
+  }
+  if (!dtype)
+    return weak == PLAN_REAL ? TSH_f32 : weak == PLAN_INT ? TSH_i64 : TSH_bool;
+  if (weak == PLAN_REAL && takes_bit(dtype) != TAKES_F) return TSH_f32;
+  if (weak == PLAN_INT && dtype == TSH_bool) return TSH_i64;
+  return dtype;
+}
+
+static int is_comparison(int op) { return op >= TSH_OP_eq && op <= TSH_OP_ge; }
+
+static tsh_status no_common(int op, const plan_operand *in, int n,
+                            tsh_err *err) {
+  char a[240] = "", b[240] = "";
+  plan_describe(in[0].node, a, sizeof a);
+  if (n > 1 && in[1].kind == PLAN_TENSOR)
+    plan_describe(in[1].node, b, sizeof b);
+  return dev_fail(err, TSH_EINVAL, "%s: %s and %s have no common dtype",
+                  plan_ops[op].name, a, b);
+}
+
+static tsh_status compute_dtype(int op, const plan_operand *in, int n,
+                                int *out, tsh_err *err) {
+  int takes = plan_ops[op].takes, dtype = common_dtype(in, n);
+  if (!dtype) return no_common(op, in, n, err);
+  if (op == TSH_OP_div && takes_bit(dtype) != TAKES_F) dtype = TSH_f32;
+  if (takes == TAKES_F && takes_bit(dtype) != TAKES_F) dtype = TSH_f32;
+  if (!(takes & takes_bit(dtype)))
+    return dev_fail(err, TSH_EINVAL, "%s: there is no %s of %s",
+                    plan_ops[op].name, plan_ops[op].name,
+                    dtype == TSH_bool ? "bool; cast it, or use | & ^ ~"
+                                      : plan_dtype_name(dtype));
+  *out = dtype;
+  return TSH_OK;
+}
+
+/* ---- numbers beside integer tensors -------------------------------------- */
+static int fits(int64_t v, int dtype) {
+  int bits = (int)plan_dtype_bytes(dtype) * 8;
+  switch (plan_dtype_kind(dtype)) {
+  case TSH_KIND_INT:
+    return bits == 64 || (v >= -(INT64_C(1) << (bits - 1)) &&
+                          v < (INT64_C(1) << (bits - 1)));
+  case TSH_KIND_UINT: return v >= 0 && (bits == 64 || v < (INT64_C(1) << bits));
+  default: return 1;
+  }
+}
+
+static tsh_status check_numbers(int op, const plan_operand *in, int n,
+                                int dtype, tsh_err *err) {
+  for (int i = 0; i < n; i++) {
+    if (in[i].kind != PLAN_INT) continue;
+    if (!fits(in[i].num.i, dtype))
+      return dev_fail(err, TSH_EINVAL, "%s: %lld does not fit %s",
+                      plan_ops[op].name, (long long)in[i].num.i,
+                      plan_dtype_name(dtype));
+    if (op == TSH_OP_pow && i == 1 && in[i].num.i < 0 &&
+        takes_bit(dtype) == TAKES_I)
+      return dev_fail(err, TSH_EINVAL,
+                      "pow: integers have no negative powers; cast to f32");
+  }
+  return TSH_OK;
+}
+
+/* A comparison of integers with a number goes by value: 2.5 becomes the whole
+ * number with the same answer for every integer, or the answer is known. */
+enum { CMP_KEEP, CMP_FALSE, CMP_TRUE };
+
+static int compare_whole(int op, double v, int64_t *whole) {
+  double lo = floor(v);
+  if (v != v) return op == TSH_OP_ne ? CMP_TRUE : CMP_FALSE;
+  if (v >= 0x1p63 || v < -0x1p63) {
+    int above = v > 0; /* every integer is below v */
+    if (op == TSH_OP_eq) return CMP_FALSE;
+    if (op == TSH_OP_ne) return CMP_TRUE;
+    return (op == TSH_OP_lt || op == TSH_OP_le) == above ? CMP_TRUE : CMP_FALSE;
+  }
+  if (lo != v && op == TSH_OP_eq) return CMP_FALSE;
+  if (lo != v && op == TSH_OP_ne) return CMP_TRUE;
+  /* x < 2.5 is x <= 2 and x >= 2.5 is x > 2: both keep their op with 3. */
+  *whole = (int64_t)lo;
+  if (lo != v && (op == TSH_OP_lt || op == TSH_OP_ge)) *whole += 1;
+  return CMP_KEEP;
+}
+
+static int swapped(int op) {
+  switch (op) {
+  case TSH_OP_lt: return TSH_OP_gt;
+  case TSH_OP_le: return TSH_OP_ge;
+  case TSH_OP_gt: return TSH_OP_lt;
+  case TSH_OP_ge: return TSH_OP_le;
+  default: return op;
+  }
+}
+
+static tsh_status compare_number(plan *p, int op, plan_node *x,
+                                 const plan_operand *num, plan_node **out,
+                                 tsh_err *err) {
+  int64_t whole = num->num.i;
+  int known = num->kind == PLAN_REAL ? compare_whole(op, num->num.f, &whole)
+                                     : CMP_KEEP;
+  plan_operand in[2] = {operand_of(x), operand_of(x)};
+  plan_node *wide = NULL;
+  tsh_status rc;
+  if (known != CMP_KEEP) /* x == x is true of integers, x != x false */
+    return record_map(p, known == CMP_TRUE ? TSH_OP_eq : TSH_OP_ne, TSH_bool,
+                      x->d, x->shape, in, 2, out, err);
+  in[1] = operand_int(whole);
+  if (fits(whole, x->dtype) && x->dtype != TSH_bool)
+    return record_map(p, op, TSH_bool, x->d, x->shape, in, 2, out, err);
+  if ((rc = plan_cast(p, x, TSH_i64, &wide, err)) != TSH_OK) return rc;
+  in[0] = operand_of(wide);
+  rc = record_map(p, op, TSH_bool, x->d, x->shape, in, 2, out, err);
+  node_temp(p, wide);
+  return rc;
+}
+
+/* One integer tensor compared with a number? Fills x, num, the op as x OP num.
+ */
+static int is_number_compare(int op, const plan_operand *in, int n,
+                             plan_node **x, const plan_operand **num,
+                             int *as) {
+  int t = in[0].kind == PLAN_TENSOR ? 0 : 1;
+  if (!is_comparison(op) || n != 2 || in[1 - t].kind == PLAN_TENSOR) return 0;
+  *x = in[t].node;
+  *num = &in[1 - t];
+  *as = t == 0 ? op : swapped(op);
+  return takes_bit((*x)->dtype) != TAKES_F && in[1 - t].kind != PLAN_BOOL;
+}
+
+/* ---- shapes and devices of a MAP op ---------------------------------------- */
+static const plan_shape *common_shape(plan *p, int op, const plan_operand *in,
+                                      int n, tsh_err *err) {
+  const plan_shape *s = NULL;
+  for (int i = 0; i < n; i++) {
+    if (in[i].kind != PLAN_TENSOR) continue;
+    s = s ? shape_broadcast(p, plan_ops[op].name, s, in[i].node->shape, err)
+          : in[i].node->shape;
+    if (!s) return NULL;
+  }
+  return s;
+}
+
+/* cpu yields to another device, else the first operand's wins; 0-d tensors
+ * never decide unless all are. */
+static dev *common_device(const plan_operand *in, int n) {
+  dev *first = NULL, *scalar = NULL;
+  for (int i = 0; i < n; i++) {
+    dev *d;
+    if (in[i].kind != PLAN_TENSOR) continue;
+    d = in[i].node->d;
+    if (in[i].node->shape->rank == 0) {
+      if (!scalar || dev_id(scalar) == 0) scalar = d;
+    } else if (!first || dev_id(first) == 0) {
+      first = d;
+    }
+  }
+  return first ? first : scalar;
+}
+
+static tsh_status conform(plan *p, const plan_operand *in, int dtype, dev *d,
+                          const plan_shape *shape, plan_operand *out,
+                          tsh_err *err) {
+  plan_node *a = NULL, *b = NULL, *c = NULL;
+  tsh_status rc = TSH_OK;
+  *out = *in;
+  if (in->kind != PLAN_TENSOR) return TSH_OK;
+  if (in->node->dtype == dtype && in->node->d == d && in->node->shape == shape) {
+    plan_keep(in->node);
+    return TSH_OK;
+  }
+  TRY(plan_to(p, in->node, d, &a, err));
+  TRY(plan_cast(p, a, dtype, &b, err));
+  TRY(plan_expand(p, b, shape, &c, err));
+  out->node = c;
+  c = NULL; /* moved to out */
+out:
+  node_temp(p, a);
+  node_temp(p, b);
+  if (rc != TSH_OK) out->node = NULL;
+  return rc;
+}
+
+/* Brings every operand to one shape, dtype and device and records op. dtype of
+ * operand i: bool for the condition of where. */
+static tsh_status map_conformed(plan *p, int op, const plan_operand *in, int n,
+                                int compute, const plan_shape *shape, dev *d,
+                                plan_node **out, tsh_err *err) {
+  plan_operand use[MAX_IN];
+  int result = plan_ops[op].gives == GIVES_BOOL ? TSH_bool : compute, made = 0;
+  tsh_status rc = TSH_OK;
+  for (; made < n && rc == TSH_OK; made++) {
+    int dtype = op == TSH_OP_where && made == 0 ? TSH_bool : compute;
+    rc = conform(p, &in[made], dtype, d, shape, &use[made], err);
+  }
+  if (rc == TSH_OK)
+    rc = record_map(p, op, result, d, shape, use, n, out, err);
+  for (int i = 0; i < made; i++) {
+    if (use[i].kind != PLAN_TENSOR || !use[i].node) continue;
+    if (use[i].node == in[i].node) plan_drop(p, use[i].node);
+    else node_temp(p, use[i].node);
+  }
+  return rc;
+}
+
+static tsh_status check_where(const plan_operand *c, tsh_err *err) {
+  if (c->kind == PLAN_TENSOR && c->node->dtype == TSH_bool) return TSH_OK;
+  return dev_fail(err, TSH_EINVAL, "where: the condition must be bool, got %s",
+                  c->kind == PLAN_TENSOR ? plan_dtype_name(c->node->dtype)
+                                         : "a number");
+}
+
+tsh_status plan_map(plan *p, int op, const plan_operand *in, int n,
+                    plan_node **out, tsh_err *err) {
+  int where = op == TSH_OP_where, compute, as;
+  const plan_operand *num;
+  const plan_shape *shape;
+  plan_node *x;
+  tsh_status rc;
+  *out = NULL;
+  if (where && (rc = check_where(&in[0], err)) != TSH_OK) return rc;
+  if (is_number_compare(op, in, n, &x, &num, &as))
+    return compare_number(p, as, x, num, out, err);
+  if ((rc = compute_dtype(op, in + where, n - where, &compute, err)) ||
+      (rc = check_numbers(op, in + where, n - where, compute, err)))
+    return rc;
+  if (!(shape = common_shape(p, op, in, n, err))) return TSH_EINVAL;
+  return map_conformed(p, op, in, n, compute, shape, common_device(in, n), out,
+                       err);
+}
+
+tsh_status plan_cast(plan *p, plan_node *x, int dtype, plan_node **out,
+                     tsh_err *err) {
+  plan_operand in = operand_of(x);
+  *out = NULL;
+  if (!plan_dtype_bytes(dtype))
+    return dev_fail(err, TSH_EINVAL, "cast: no such dtype");
+  if (x->dtype == dtype) {
+    *out = plan_keep(x);
+    return TSH_OK;
+  }
+  if (!dev_has_dtype(x->d, dtype))
+    return dev_fail(err, TSH_EINVAL, "cast: %s has no %s", dev_name(x->d),
+                    plan_dtype_name(dtype));
+  return record_map(p, TSH_OP_cast, dtype, x->d, x->shape, &in, 1, out, err);
+}
+
+/* ---- FOLD ----------------------------------------------------------------- */
+static const plan_shape *folded_shape(plan *p, const plan_shape *s,
+                                      uint32_t axes, int keep, tsh_err *err) {
+  int64_t dim[PLAN_RANK];
+  int rank = 0;
+  for (uint32_t i = 0; i < s->rank; i++) {
+    if (!(axes >> i & 1)) dim[rank++] = s->dim[i];
+    else if (keep) dim[rank++] = 1;
+  }
+  return plan_shape_get(p, rank, dim, err);
+}
+
+static int empty_fold(const plan_shape *s, uint32_t axes) {
+  int folded = 0, outer = 1;
+  for (uint32_t i = 0; i < s->rank; i++) {
+    if (s->dim[i] != 0) continue;
+    if (axes >> i & 1) folded = 1;
+    else outer = 0;
+  }
+  return folded && outer; /* results that would have no value */
+}
+
+static tsh_status record_fold(plan *p, int op, int dtype,
+                              const plan_operand *in, int n, uint32_t axes,
+                              int keep, plan_node **out, tsh_err *err) {
+  plan_node *x = in[0].node, *r;
+  const plan_shape *shape = folded_shape(p, x->shape, axes, keep, err);
+  *out = NULL;
+  if (!shape) return TSH_EINVAL;
+  if (!(r = node_new(p))) return plan_nomem(err, "a tensor");
+  r->op = (uint16_t)op;
+  r->dtype = (uint8_t)dtype;
+  r->shape = shape;
+  r->d = x->d;
+  r->axes = axes;
+  r->keep = (uint8_t)keep;
+  r->nin = (uint16_t)n;
+  for (int i = 0; i < n; i++) {
+    r->in[i] = in[i];
+    node_ref(in[i].node);
+  }
+  return trace_record(p, r, out, err);
+}
+
+static int fold_dtype(int op, int dtype) {
+  if (op == TSH_OP_any || op == TSH_OP_all) return TSH_bool;
+  if (op != TSH_OP_sum && op != TSH_OP_prod) return dtype;
+  switch (plan_dtype_kind(dtype)) {
+  case TSH_KIND_BOOL:
+  case TSH_KIND_INT: return TSH_i64;
+  case TSH_KIND_UINT: return TSH_u64;
+  default: return dtype;
+  }
+}
+
+tsh_status plan_fold(plan *p, int op, plan_node *x, uint32_t axes, int keep,
+                     plan_node **out, tsh_err *err) {
+  int dtype = fold_dtype(op, x->dtype);
+  plan_node *y = NULL;
+  plan_operand in;
+  tsh_status rc;
+  *out = NULL;
+  axes &= (UINT32_C(1) << x->shape->rank) - 1;
+  if ((op == TSH_OP_max || op == TSH_OP_min) && empty_fold(x->shape, axes)) {
+    char text[240];
+    return dev_fail(err, TSH_EINVAL, "%s: %s has no element to choose from",
+                    plan_ops[op].name, plan_describe(x, text, sizeof text));
+  }
+  if (dtype == TSH_bool && x->dtype != TSH_bool) {
+    plan_operand ne[2] = {operand_of(x), operand_int(0)};
+    rc = plan_map(p, TSH_OP_ne, ne, 2, &y, err);
+  } else {
+    rc = plan_cast(p, x, dtype, &y, err);
+  }
+  if (rc != TSH_OK) return rc;
+  in = operand_of(y);
+  rc = record_fold(p, op, dtype, &in, 1, axes, keep, out, err);
+  if (y == x) plan_drop(p, y);
+  else node_temp(p, y);
+  return rc;
+}
+
+/* Positions 0, 1, ... along the axis (or through the flattened tensor), as a
+ * view of iota with x's shape. */
+static tsh_status positions(plan *p, plan_node *x, int axis, plan_node **out,
+                            tsh_err *err) {
+  const plan_shape *s = x->shape, *line;
+  plan_node *iota = NULL, *shaped = NULL;
+  int64_t dim[PLAN_RANK];
+  tsh_status rc = TSH_OK;
+  if (axis < 0) return plan_iota(p, x->d, TSH_i64, s, out, err);
+  for (uint32_t i = 0; i < s->rank; i++)
+    dim[i] = (int)i == axis ? s->dim[i] : 1;
+  if (!(line = plan_shape_get(p, (int)s->rank, dim, err))) return TSH_EINVAL;
+  TRY(plan_iota(p, x->d, TSH_i64, line, &iota, err));
+  TRY(plan_expand(p, iota, s, &shaped, err));
+  *out = shaped;
+out:
+  node_temp(p, iota);
+  return rc;
+}
+
+tsh_status plan_argfold(plan *p, int op, plan_node *x, int axis, int keep,
+                        plan_node **out, tsh_err *err) {
+  uint32_t axes = axis < 0 ? (UINT32_C(1) << x->shape->rank) - 1
+                           : UINT32_C(1) << axis;
+  plan_operand in[2];
+  plan_node *at = NULL;
+  tsh_status rc;
+  *out = NULL;
+  if (empty_fold(x->shape, axes)) {
+    char text[240];
+    return dev_fail(err, TSH_EINVAL, "%s: %s has no element to choose from",
+                    plan_ops[op].name, plan_describe(x, text, sizeof text));
+  }
+  if ((rc = positions(p, x, axis, &at, err)) != TSH_OK) return rc;
+  in[0] = operand_of(x);
+  in[1] = operand_of(at);
+  rc = record_fold(p, op, TSH_i64, in, 2, axes, keep, out, err);
+  node_temp(p, at);
+  return rc;
+}
+
+tsh_status plan_dot(plan *p, plan_node *a, plan_node *b, uint32_t axes,
+                    int keep, plan_node **out, tsh_err *err) {
+  const plan_shape *s = shape_broadcast(p, "dot", a->shape, b->shape, err);
+  plan_operand in[2] = {operand_of(NULL), operand_of(NULL)};
+  plan_operand from[2] = {operand_of(a), operand_of(b)};
+  int dtype = plan_promote(a->dtype, b->dtype);
+  dev *d = common_device(from, 2);
+  tsh_status rc = TSH_OK;
+  *out = NULL;
+  if (!s) return TSH_EINVAL;
+  if (!dtype || dtype == TSH_bool)
+    return dev_fail(err, TSH_EINVAL, "dot: no products of %s and %s",
+                    plan_dtype_name(a->dtype), plan_dtype_name(b->dtype));
+  TRY(conform(p, &from[0], dtype, d, s, &in[0], err));
+  TRY(conform(p, &from[1], dtype, d, s, &in[1], err));
+  TRY(record_fold(p, TSH_OP_dot, dtype, in, 2, axes, keep, out, err));
+out:
+  for (int i = 0; i < 2; i++) {
+    if (in[i].node == from[i].node) plan_drop(p, in[i].node);
+    else node_temp(p, in[i].node);
+  }
+  return rc;
+}
+
+/* ---- creation --------------------------------------------------------------- */
+tsh_status plan_full(plan *p, dev *d, int dtype, const plan_shape *shape,
+                     const plan_operand *value, plan_node **out,
+                     tsh_err *err) {
+  *out = NULL;
+  if (!dtype)
+    dtype = value->kind == PLAN_REAL  ? TSH_f32
+            : value->kind == PLAN_INT ? TSH_i64
+                                      : TSH_bool;
+  if (!dev_has_dtype(d, dtype))
+    return dev_fail(err, TSH_EINVAL, "full: %s has no %s", dev_name(d),
+                    plan_dtype_name(dtype));
+  if (value->kind == PLAN_INT && !fits(value->num.i, dtype))
+    return dev_fail(err, TSH_EINVAL, "full: %lld does not fit %s",
+                    (long long)value->num.i, plan_dtype_name(dtype));
+  if (value->kind == PLAN_REAL && takes_bit(dtype) != TAKES_F)
+    return dev_fail(err, TSH_EINVAL, "full: %g is no %s", value->num.f,
+                    plan_dtype_name(dtype));
+  if (node_device(p, d, err) == UINT32_MAX) return TSH_ENOMEM;
+  return record_map(p, TSH_OP_full, dtype, d, shape, value, 1, out, err);
+}
+
+tsh_status plan_iota(plan *p, dev *d, int dtype, const plan_shape *shape,
+                     plan_node **out, tsh_err *err) {
+  *out = NULL;
+  if (dtype != TSH_i64 && dtype != TSH_i32)
+    return dev_fail(err, TSH_EINVAL, "iota: positions are i64 or i32, not %s",
+                    plan_dtype_name(dtype));
+  if (node_device(p, d, err) == UINT32_MAX) return TSH_ENOMEM;
+  return record_map(p, TSH_OP_iota, dtype, d, shape, NULL, 0, out, err);
+}
+
+tsh_status plan_data(plan *p, dev *d, int dtype, const plan_shape *shape,
+                     const void *host, plan_node **out, tsh_err *err) {
+  uint64_t bytes = shape_bytes(shape, dtype);
+  plan_node *n = NULL;
+  plan_buf *b = NULL;
+  tsh_status rc = TSH_OK;
+  *out = NULL;
+  if (!dev_has_dtype(d, dtype))
+    return dev_fail(err, TSH_EINVAL, "tensor: %s has no %s", dev_name(d),
+                    plan_dtype_name(dtype));
+  if (node_device(p, d, err) == UINT32_MAX) return TSH_ENOMEM;
+  if (bytes && !(b = buf_new(p, d, bytes, err))) return TSH_ENOMEM;
+  if (bytes) TRY(dev_write(d, b->buf, 0, host, bytes, err));
+  p->counters.bytes_uploaded += bytes;
+  if (!(n = node_new(p))) {
+    rc = plan_nomem(err, "a tensor");
+    goto out;
+  }
+  n->op = TSH_OP_full; /* any creation op: a leaf has no inputs */
+  n->dtype = (uint8_t)dtype;
+  n->shape = shape;
+  n->d = d;
+  node_set_ready(p, n, b, 0, NULL);
+  *out = n;
+out:
+  buf_unref(p, b);
+  return rc;
+}

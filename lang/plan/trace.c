@@ -1,0 +1,284 @@
+/* trace.c - the pending trace: what was recorded and not yet run, with its
+ * structural hash. Leaves are numbered by first use, scalar slots by first
+ * equal value, so that a plan made for equal operands can never be taken for
+ * different ones. */
+#include "priv.h"
+
+#define MIX UINT64_C(0x9e3779b97f4a7c15)
+
+static void hash_word(plan_trace *t, const trace_word *w) {
+  uint64_t part[sizeof *w / 8], h = t->hash;
+  memcpy(part, w, sizeof part);
+  for (size_t i = 0; i < sizeof part / sizeof *part; i++)
+    h = (h ^ part[i]) * MIX, h ^= h >> 32;
+  t->hash = h;
+}
+
+/* ---- scalars ---- */
+static uint64_t scalar_hash(tsh_scalar v, int kind) {
+  uint64_t h = (v.u ^ (uint64_t)kind) * MIX;
+  return h ^ (h >> 32);
+}
+
+static int rehash_slots(plan_trace *t, uint32_t cap) {
+  uint32_t *table = plan_alloc(sizeof *table * cap);
+  if (!table) return 0;
+  for (uint32_t i = 0; i < t->nscalar; i++) {
+    uint64_t h = scalar_hash(t->scalar[i].value, t->scalar[i].kind);
+    while (table[h & (cap - 1)]) h++;
+    table[h & (cap - 1)] = i + 1;
+  }
+  plan_release(t->slot_hash);
+  t->slot_hash = table;
+  t->slot_hash_cap = cap;
+  return 1;
+}
+
+/* Slot of a value; bits and type decide, so 0.0 and -0.0, 1 and 1.0 differ. */
+static uint32_t scalar_slot(plan_trace *t, tsh_scalar v, int kind) {
+  uint64_t h = scalar_hash(v, kind);
+  if (2 * t->nscalar >= t->slot_hash_cap &&
+      !rehash_slots(t, t->slot_hash_cap ? 2 * t->slot_hash_cap : 32))
+    return IN_NONE;
+  for (;; h++) {
+    uint32_t slot = t->slot_hash[h & (t->slot_hash_cap - 1)];
+    if (!slot) break;
+    if (t->scalar[slot - 1].value.u == v.u && t->scalar[slot - 1].kind == kind)
+      return slot - 1;
+  }
+  if (!PLAN_GROW(t->scalar, t->scalar_cap, t->nscalar + 1)) return IN_NONE;
+  t->scalar[t->nscalar].value = v;
+  t->scalar[t->nscalar].kind = kind;
+  t->slot_hash[h & (t->slot_hash_cap - 1)] = ++t->nscalar;
+  return t->nscalar - 1;
+}
+
+/* ---- encoding ---- */
+static uint32_t encode_leaf(plan_trace *t, plan_node *x) {
+  if (x->epoch == t->epoch) return x->leaf | IN_LEAF;
+  if (!PLAN_GROW(t->leaf, t->leaf_cap, t->nleaf + 1)) return IN_NONE;
+  x->epoch = t->epoch;
+  x->leaf = t->nleaf;
+  t->leaf[t->nleaf++] = x;
+  return x->leaf | IN_LEAF;
+}
+
+static uint32_t encode_in(plan_trace *t, const plan_operand *in) {
+  if (in->kind != PLAN_TENSOR) {
+    uint32_t slot = scalar_slot(t, in->num, in->kind);
+    return slot == IN_NONE ? IN_NONE : slot | IN_SCALAR;
+  }
+  return in->node->state == NODE_PENDING ? in->node->at
+                                         : encode_leaf(t, in->node);
+}
+
+static int push_aux(plan_trace *t, int64_t v) {
+  if (!PLAN_GROW(t->aux, t->aux_cap, t->naux + 1)) return 0;
+  t->aux[t->naux++] = v;
+  t->hash = (t->hash ^ (uint64_t)v) * MIX;
+  return 1;
+}
+
+static int push_int(plan_trace *t, int64_t v) {
+  if (!PLAN_GROW(t->ints, t->int_cap, t->nint + 1)) return 0;
+  t->ints[t->nint++] = v;
+  return 1;
+}
+
+/* What a word cannot hold: steps and counts of ranges (in the key), their
+ * starts (launch arguments), borders, the axis order, the inputs of cat. */
+static int encode_attr(plan_trace *t, plan_node *n) {
+  const plan_attr *a = n->attr;
+  uint32_t rank;
+  if (!a) return 1;
+  rank = node_in(n)[0].node->shape->rank;
+  switch (n->op) {
+  case TSH_OP_permute:
+    for (uint32_t i = 0; i < rank; i++)
+      if (!push_aux(t, a->order[i])) return 0;
+    break;
+  case TSH_OP_slice:
+  case TSH_OP_set:
+    for (uint32_t i = 0; i < rank; i++)
+      if (!push_aux(t, a->range[i].step) || !push_aux(t, a->range[i].count) ||
+          !push_int(t, a->range[i].start))
+        return 0;
+    break;
+  case TSH_OP_pad:
+    for (uint32_t i = 0; i < rank; i++)
+      if (!push_aux(t, a->pad.before[i])) return 0;
+    break;
+  case TSH_OP_cat:
+    for (int i = 0; i < n->nin; i++) {
+      uint32_t in = encode_in(t, &node_in(n)[i]);
+      if (in == IN_NONE || !push_aux(t, in)) return 0;
+    }
+    break;
+  default: break;
+  }
+  return 1;
+}
+
+static int encode(plan_trace *t, plan_node *n, trace_word *w) {
+  const plan_operand *in = node_in(n);
+  memset(w, 0, sizeof *w);
+  w->op = n->op;
+  w->dtype = n->dtype;
+  w->device = (uint8_t)dev_id(n->d);
+  w->shape = n->shape->id;
+  w->axes = n->axes | (uint32_t)n->keep << 31;
+  w->in[0] = w->in[1] = w->in[2] = IN_NONE;
+  w->aux = t->naux;
+  w->ints = t->nint;
+  for (int i = 0; i < n->nin && i < 3; i++)
+    if ((w->in[i] = encode_in(t, &in[i])) == IN_NONE) return 0;
+  return encode_attr(t, n);
+}
+
+tsh_status trace_add(plan_trace *t, plan_node *n, tsh_err *err) {
+  trace_word w;
+  uint64_t bytes;
+  if (!PLAN_GROW(t->node, t->node_cap, t->n + 1) ||
+      !PLAN_GROW(t->word, t->word_cap, t->n + 1) || !encode(t, n, &w))
+    return plan_nomem(err, "the trace");
+  hash_word(t, &w);
+  t->word[t->n] = w;
+  t->node[t->n] = node_ref(n);
+  n->at = t->n++;
+  n->state = NODE_PENDING;
+  bytes = plan_is_view(n->op) ? 0 : shape_bytes(n->shape, n->dtype);
+  t->bytes = bytes > UINT64_MAX / 2 - t->bytes ? UINT64_MAX / 2
+                                               : t->bytes + bytes;
+  return TSH_OK;
+}
+
+void trace_clear(plan *p, plan_trace *t) {
+  uint32_t n = t->n;
+  t->n = t->nleaf = t->nscalar = t->nint = t->naux = 0;
+  t->hash = t->bytes = 0;
+  if (t->slot_hash_cap)
+    memset(t->slot_hash, 0, sizeof *t->slot_hash * t->slot_hash_cap);
+  for (uint32_t i = 0; i < n; i++) node_unref(p, t->node[i]);
+  t->epoch = ++p->epoch;
+  t->slow_compile = 0;
+}
+
+void trace_free(plan *p, plan_trace *t) {
+  trace_clear(p, t);
+  plan_release(t->node);
+  plan_release(t->word);
+  plan_release(t->leaf);
+  plan_release(t->scalar);
+  plan_release(t->slot_hash);
+  plan_release(t->ints);
+  plan_release(t->aux);
+  memset(t, 0, sizeof *t);
+}
+
+/* ---- records that are gone ---- */
+static plan_node *gone_input(plan_node *n) {
+  plan_operand *in = node_in(n);
+  for (int i = 0; i < n->nin; i++)
+    if (in[i].kind == PLAN_TENSOR && in[i].node->state == NODE_GONE)
+      return in[i].node;
+  return NULL;
+}
+
+tsh_status trace_revive(plan *p, plan_node *n, tsh_err *err) {
+  plan_node **stack = NULL;
+  uint32_t depth = 0, cap = 0;
+  tsh_status rc = TSH_OK;
+  if (n->state != NODE_GONE) return TSH_OK;
+  if (!PLAN_GROW(stack, cap, 1)) return plan_nomem(err, "the trace");
+  stack[depth++] = n;
+  while (depth && rc == TSH_OK) {
+    plan_node *top = stack[depth - 1], *need = gone_input(top);
+    if (need) {
+      if (!PLAN_GROW(stack, cap, depth + 1))
+        rc = plan_nomem(err, "the trace");
+      else stack[depth++] = need;
+      continue;
+    }
+    rc = trace_add(&p->trace, top, err);
+    p->counters.recomputed++;
+    depth--;
+  }
+  plan_release(stack);
+  return rc;
+}
+
+/* ---- recording ---- */
+static void note_cut(plan *p, const plan_node *n) {
+  plan_trace *t = &p->trace;
+  uint64_t memory = dev_props(n->d)->memory;
+  uint64_t budget = memory ? memory / 4 : UINT64_C(4) << 30;
+  if (dev_props(n->d)->compile_us > 100) t->slow_compile = 1;
+  if (t->bytes > budget) p->wants_cut = 1;
+  if (p->tapes_open) return;
+  if (t->n >= 4096) {
+    p->last_cut_site = n->site;
+    p->wants_cut = 1;
+  } else if (t->n > 256 && n->site && n->site == p->last_cut_site) {
+    p->wants_cut = 1;
+  }
+}
+
+static plan_error *failed_input(plan_node *n) {
+  plan_operand *in = node_in(n);
+  for (int i = 0; i < n->nin; i++)
+    if (in[i].kind == PLAN_TENSOR && in[i].node->state == NODE_FAILED)
+      return in[i].node->error;
+  return NULL;
+}
+
+static tsh_status revive_inputs(plan *p, plan_node *n, tsh_err *err) {
+  plan_operand *in = node_in(n);
+  tsh_status rc = TSH_OK;
+  for (int i = 0; i < n->nin && rc == TSH_OK; i++)
+    if (in[i].kind == PLAN_TENSOR) rc = trace_revive(p, in[i].node, err);
+  return rc;
+}
+
+tsh_status trace_record(plan *p, plan_node *n, plan_node **out, tsh_err *err) {
+  plan_error *e = failed_input(n);
+  tsh_status rc = TSH_OK;
+  *out = NULL;
+  p->counters.ops++;
+  if (e) node_set_failed(p, n, e);
+  else if (n->state == NODE_PENDING) {
+    if ((rc = revive_inputs(p, n, err)) == TSH_OK)
+      rc = trace_add(&p->trace, n, err);
+    if (rc == TSH_OK) note_cut(p, n);
+  }
+  if (rc == TSH_OK && p->tapes_open) rc = tape_add(p, n, err);
+  else if (n->state == NODE_READY) node_release_inputs(p, n);
+  if (rc != TSH_OK) {
+    plan_drop(p, n);
+    return rc;
+  }
+  *out = n;
+  return TSH_OK;
+}
+
+tsh_status trace_rebuild(plan *p, tsh_err *err) {
+  plan_trace old = p->trace;
+  tsh_status rc = TSH_OK;
+  memset(&p->trace, 0, sizeof p->trace);
+  p->trace.epoch = ++p->epoch;
+  for (uint32_t i = 0; i < old.n; i++) {
+    plan_node *n = old.node[i];
+    if (n->state != NODE_PENDING) continue;
+    n->state = NODE_GONE; /* until it is in the new trace */
+    if (rc == TSH_OK) rc = revive_inputs(p, n, err);
+    if (rc == TSH_OK && failed_input(n)) node_set_failed(p, n, failed_input(n));
+    else if (rc == TSH_OK) rc = trace_add(&p->trace, n, err);
+  }
+  trace_free(p, &old);
+  return rc;
+}
+
+int plan_wants_cut(const plan *p) { return p->wants_cut; }
+
+int plan_wants_collect(const plan *p) {
+  return p->trace.bytes > 16 << 10 || p->trace.slow_compile;
+}

@@ -1,0 +1,178 @@
+/* cols.c - folds whose lanes are outer points: a block of them is walked along
+ * the folded elements, one call of each step per element. Compiled once per
+ * instruction set. */
+#include "interp.h"
+
+typedef struct {
+  const cpu_code *code;
+  const cpu_space *outer, *fold;
+  cpu_cursor at;             /* of the block, in outer */
+  size_t n;                  /* lanes of the block */
+  int64_t idx[TSH_MAX_RANK]; /* of the folded element */
+  int64_t f;
+} cols;
+
+static int64_t fold_offset(const cpu_run *run, const cols *w,
+                           const cpu_port *port) {
+  const int64_t *stride = run->place[port->arg].stride + w->outer->rank;
+  int64_t at = 0;
+  for (int k = 0; k < w->fold->rank; k++) at += w->idx[k] * stride[k];
+  return at;
+}
+
+static void next_element(cols *w) {
+  w->f++;
+  for (int k = w->fold->rank; k-- > 0;) {
+    if (++w->idx[k] < w->fold->ext[k]) return;
+    w->idx[k] = 0;
+  }
+}
+
+/* Where the lanes of the block lie at the first folded element. */
+static void find_span(cpu_run *run, const cols *w, cpu_span span) {
+  for (uint32_t e = span.at; e < span.end; e++) {
+    unsigned i = w->code->order[e];
+    const cpu_port *port = &w->code->port[i];
+    const cpu_place *place = &run->place[port->arg];
+    cpu_lanes *lanes = &run->lanes[i];
+    int64_t at = 0;
+    lanes->one_run = cpu_find_lanes(run, port, run->kind[i], w->outer, &w->at,
+                                    w->n, &at, &lanes->step);
+    if (!lanes->one_run) at = 0;
+    lanes->start = place->start + at;
+    if (port->op != TSH_OP_INDEX) lanes->at = place->base + at * port->size;
+  }
+}
+
+static void load_element(cpu_run *run, const cols *w, unsigned i) {
+  const cpu_port *port = &w->code->port[i];
+  const cpu_place *place = &run->place[port->arg];
+  const cpu_lanes *lanes = &run->lanes[i];
+  int64_t off = fold_offset(run, w, port);
+  char *at = lanes->at + off * port->size;
+  void *slot = run->reg[port->slot];
+  run->reg[i] = slot;
+  if (port->op == TSH_OP_INDEX && lanes->one_run)
+    CPU_NAME(cpu_iota)(slot, lanes->start + off, lanes->step, w->n,
+                       port->size);
+  else if (port->op == TSH_OP_INDEX)
+    CPU_NAME(cpu_iota_space)(slot, lanes->start + off, place->stride, w->outer,
+                             &w->at, w->n, port->size);
+  else if (!lanes->one_run)
+    CPU_NAME(cpu_gather_space)(slot, at, place->stride, w->outer, &w->at, w->n,
+                               port->size);
+  else if (lanes->step == 1 && !port->copy)
+    run->reg[i] = at;
+  else
+    CPU_NAME(cpu_gather)(slot, at, lanes->step, w->n, port->size);
+}
+
+static void aim_element(cpu_run *run, const cols *w, unsigned i) {
+  const cpu_port *port = &w->code->port[i];
+  const cpu_lanes *lanes = &run->lanes[i];
+  if (!port->direct) return;
+  run->reg[i] = run->reg[port->slot];
+  if (lanes->one_run && lanes->step == 1)
+    run->reg[i] = lanes->at + fold_offset(run, w, port) * port->size;
+}
+
+static void store_element(cpu_run *run, const cols *w, unsigned i) {
+  const cpu_port *port = &w->code->port[i];
+  const cpu_lanes *lanes = &run->lanes[i];
+  const void *src = run->reg[port->direct ? i : port->src];
+  if (port->direct && src != run->reg[port->slot]) return;
+  char *at = lanes->at + fold_offset(run, w, port) * port->size;
+  if (lanes->one_run)
+    CPU_NAME(cpu_scatter)(at, src, lanes->step, w->n, port->size);
+  else
+    CPU_NAME(cpu_scatter_space)(at, src, run->place[port->arg].stride,
+                                w->outer, &w->at, w->n, port->size);
+}
+
+static void cols_element(cpu_run *run, const cols *w, const cpu_phase *ph) {
+  const cpu_code *code = w->code;
+  for (uint32_t i = ph->load.at; i < ph->load.end; i++)
+    load_element(run, w, code->order[i]);
+  for (uint32_t i = ph->store.at; i < ph->store.end; i++)
+    aim_element(run, w, code->order[i]);
+  CPU_NAME(cpu_run_steps)(run, code, ph->step, w->n);
+  for (uint32_t i = ph->fold.at; i < ph->fold.end; i++) {
+    const cpu_folding *f = &code->fold[i];
+    f->fold->col_step(run->reg[f->d], run->reg[f->state], run->reg[f->a],
+                      run->reg[f->b], w->n, w->f);
+  }
+  for (uint32_t i = ph->store.at; i < ph->store.end; i++)
+    store_element(run, w, code->order[i]);
+  if (run->bad_lane >= 0)
+    cpu_note_bad(run, (w->at.p + run->bad_lane) * w->fold->points + w->f);
+}
+
+static tsh_status cols_pass(cpu_run *run, cols *w, const cpu_phase *ph) {
+  const cpu_code *code = w->code;
+  find_span(run, w, ph->load);
+  find_span(run, w, ph->store);
+  for (uint32_t i = ph->fold.at; i < ph->fold.end; i++) {
+    const cpu_folding *f = &code->fold[i];
+    f->fold->col_begin(run->reg[f->d], run->reg[f->state], w->n);
+  }
+  memset(w->idx, 0, sizeof w->idx);
+  w->f = 0;
+  while (w->f < w->fold->points) {
+    if (cpu_cancelled(run)) return TSH_ECANCELLED;
+    cols_element(run, w, ph);
+    next_element(w);
+  }
+  for (uint32_t i = ph->fold.at; i < ph->fold.end; i++) {
+    const cpu_folding *f = &code->fold[i];
+    f->fold->col_end(run->reg[f->d], run->reg[f->state], w->n, w->f);
+  }
+  return TSH_OK;
+}
+
+static void cols_stage(cpu_run *run, const cols *w, uint32_t p) {
+  const cpu_phase *ph = &w->code->phase[p];
+  int64_t len = w->fold->points > 0 ? w->fold->points : 1;
+  CPU_NAME(cpu_run_steps)(run, w->code, ph->row_step, w->n);
+  if (run->bad_lane >= 0)
+    cpu_note_bad(run, (w->at.p + run->bad_lane) * len);
+  /* A row value already has one lane per outer point. */
+  for (uint32_t i = ph->spread.at; i < ph->spread.end; i++) {
+    const cpu_spread *s = &w->code->spread[i];
+    run->reg[s->d] = run->reg[s->src];
+  }
+}
+
+static tsh_status cols_block(cpu_run *run, cols *w) {
+  const cpu_code *code = w->code;
+  CPU_NAME(cpu_load)(run, code, code->row_load, w->outer, &w->at, w->n);
+  for (uint32_t p = 0; p < code->nphase; p++) {
+    cols_stage(run, w, p);
+    tsh_status rc = cols_pass(run, w, &code->phase[p]);
+    if (rc != TSH_OK) return rc;
+  }
+  cols_stage(run, w, code->nphase);
+  CPU_NAME(cpu_store)(run, code, code->row_store, w->outer, &w->at, w->n);
+  return TSH_OK;
+}
+
+tsh_status CPU_NAME(cpu_cols)(cpu_run *run, const tsh_prog *prog,
+                              const tsh_launch *launch,
+                              const cpu_space *outer, const cpu_space *fold) {
+  cols w = {.code = &prog->code, .outer = outer, .fold = fold};
+  size_t most = prog->code.col_lanes;
+  size_t block = CPU_NAME(cpu_block)(outer, most);
+  int64_t count = outer->points;
+  size_t lanes = count < (int64_t)most ? (size_t)count : most;
+  CPU_NAME(cpu_uniforms)(run, w.code, launch, lanes);
+  CPU_NAME(cpu_ports)(run, w.code, outer, 1, lanes);
+  cpu_space_kinds(run, w.code, outer, 0);
+  cpu_cursor_set(&w.at, outer, 0);
+  while (count > 0) {
+    w.n = cpu_block_at(outer, &w.at, block, count);
+    tsh_status rc = cols_block(run, &w);
+    if (rc != TSH_OK) return rc;
+    count -= (int64_t)w.n;
+    if (count > 0) cpu_cursor_move(&w.at, outer, (int64_t)w.n);
+  }
+  return TSH_OK;
+}

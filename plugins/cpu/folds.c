@@ -1,0 +1,327 @@
+/* folds.c - the FOLD ops on lanes, expanded from the op table: along the lanes
+ * (rows) and between blocks of lanes (col). Both keep the order that the
+ * header promises, so they give equal bits. Compiled once per instruction
+ * set. */
+#include "isa.h"
+#include "kit_math.h"
+
+enum { BLOCK = 16384, LANES = 16 }; /* of float sum and prod */
+
+#define START_ZERO(dt, T)    ((T)0)
+#define START_ONE(dt, T)     ((T)1)
+#define START_LOWEST(dt, T)  LOWEST_##dt
+#define START_HIGHEST(dt, T) HIGHEST_##dt
+#define LOWEST_f32           (-INFINITY)
+#define LOWEST_f64           ((double)-INFINITY)
+#define LOWEST_i32           INT32_MIN
+#define LOWEST_i64           INT64_MIN
+#define LOWEST_bool          0
+#define HIGHEST_f32          INFINITY
+#define HIGHEST_f64          ((double)INFINITY)
+#define HIGHEST_i32          INT32_MAX
+#define HIGHEST_i64          INT64_MAX
+#define HIGHEST_bool         1
+
+/* Vectors of the width that the instruction set has. */
+#ifdef __AVX__
+enum { VECTOR = 32 };
+#else
+enum { VECTOR = 16 };
+#endif
+typedef float vec_f32 __attribute__((vector_size(VECTOR), aligned(4)));
+typedef double vec_f64 __attribute__((vector_size(VECTOR), aligned(8)));
+
+#define STEP_FN(fn, T, expr)                                                   \
+  static inline T fn(T a, T b) { return (T)(expr); }
+
+/* ---- float sum and prod: 16 lanes in blocks of 16,384 ------------------- */
+#define LANED(name, dt, T, start, expr)                                        \
+  STEP_FN(name##_##dt, T, expr)                                                \
+  typedef struct {                                                             \
+    T lane[LANES], total;                                                      \
+    int64_t count;                                                             \
+  } name##_##dt##_state;                                                       \
+  static void name##_##dt##_clear(name##_##dt##_state *s) {                    \
+    for (int l = 0; l < LANES; l++) s->lane[l] = START_##start(dt, T);         \
+    s->count = 0;                                                              \
+  }                                                                            \
+  static void name##_##dt##_join(name##_##dt##_state *s) {                     \
+    for (int w = LANES / 2; w > 0; w /= 2)                                     \
+      for (int l = 0; l < w; l++)                                              \
+        s->lane[l] = name##_##dt(s->lane[l], s->lane[l + w]);                  \
+    s->total = name##_##dt(s->total, s->lane[0]);                              \
+    name##_##dt##_clear(s);                                                    \
+  }                                                                            \
+  /* A call brings a multiple of 16 elements or the end of the row. */         \
+  static void name##_##dt##_more(name##_##dt##_state *s, const T *x,           \
+                                 size_t n) {                                   \
+    enum { W = VECTOR / sizeof(T), NV = LANES / W };                           \
+    vec_##dt v[NV];                                                            \
+    size_t i = 0;                                                              \
+    for (int k = 0; k < NV; k++) v[k] = *(vec_##dt *)(s->lane + k * W);        \
+    for (; i + LANES <= n; i += LANES)                                         \
+      for (int k = 0; k < NV; k++) {                                           \
+        vec_##dt a = v[k], b = *(const vec_##dt *)(x + i + k * W);             \
+        v[k] = expr;                                                           \
+      }                                                                        \
+    for (int k = 0; k < NV; k++) *(vec_##dt *)(s->lane + k * W) = v[k];        \
+    for (int l = 0; i < n; i++, l++)                                           \
+      s->lane[l] = name##_##dt(s->lane[l], x[i]);                              \
+    s->count += (int64_t)n;                                                    \
+    if (s->count == BLOCK) name##_##dt##_join(s);                              \
+  }                                                                            \
+  static void name##_##dt##_rows(void *out, void *state, const void *x,        \
+                                 const void *none, size_t rows, size_t n,      \
+                                 int ends) {                                   \
+    name##_##dt##_state *s = state;                                            \
+    (void)none;                                                                \
+    for (size_t r = 0; r < rows; r++) {                                        \
+      if (ends & CPU_FIRST) {                                                  \
+        name##_##dt##_clear(s);                                                \
+        s->total = START_##start(dt, T);                                       \
+      }                                                                        \
+      name##_##dt##_more(s, (const T *)x + r * n, n);                          \
+      if (ends & CPU_LAST) {                                                   \
+        if (s->count) name##_##dt##_join(s);                                   \
+        ((T *)out)[r] = s->total;                                              \
+      }                                                                        \
+    }                                                                          \
+  }                                                                            \
+  typedef T name##_##dt##_grid[CPU_NARROW / LANES / sizeof(T)];                \
+  static void name##_##dt##_col_clear(name##_##dt##_grid *lane, size_t n) {    \
+    for (int l = 0; l < LANES; l++)                                            \
+      for (size_t i = 0; i < n; i++) lane[l][i] = START_##start(dt, T);        \
+  }                                                                            \
+  static void name##_##dt##_begin(void *out, void *state, size_t n) {          \
+    for (size_t i = 0; i < n; i++) ((T *)out)[i] = START_##start(dt, T);       \
+    name##_##dt##_col_clear(state, n);                                         \
+  }                                                                            \
+  static void name##_##dt##_col_join(T *total, name##_##dt##_grid *lane,       \
+                                     size_t n) {                               \
+    for (int w = LANES / 2; w > 0; w /= 2)                                     \
+      for (int l = 0; l < w; l++)                                              \
+        for (size_t i = 0; i < n; i++)                                         \
+          lane[l][i] = name##_##dt(lane[l][i], lane[l + w][i]);                \
+    for (size_t i = 0; i < n; i++)                                             \
+      total[i] = name##_##dt(total[i], lane[0][i]);                            \
+    name##_##dt##_col_clear(lane, n);                                          \
+  }                                                                            \
+  static void name##_##dt##_step(void *out, void *state, const void *x,        \
+                                 const void *none, size_t n, int64_t f) {      \
+    name##_##dt##_grid *grid = state;                                          \
+    T *lane = grid[f % LANES];                                                 \
+    const T *b = x;                                                            \
+    (void)none;                                                                \
+    CPU_LANES_FREE                                                             \
+    for (size_t i = 0; i < n; i++) lane[i] = name##_##dt(lane[i], b[i]);       \
+    if (f % BLOCK == BLOCK - 1) name##_##dt##_col_join(out, grid, n);          \
+  }                                                                            \
+  static void name##_##dt##_end(void *out, void *state, size_t n,              \
+                                int64_t count) {                               \
+    if (count % BLOCK) name##_##dt##_col_join(out, state, n);                  \
+  }                                                                            \
+  static const cpu_fold fold_##name##_##dt = {                                 \
+      name##_##dt##_rows, name##_##dt##_begin, name##_##dt##_step,             \
+      name##_##dt##_end, CPU_NARROW / LANES / sizeof(T)};
+
+/* ---- folds that are free of order --------------------------------------- */
+static void free_end(void *out, void *state, size_t n, int64_t count) {
+  (void)out, (void)state, (void)n, (void)count;
+}
+
+#define PLAIN(name, dt, T, start, expr)                                        \
+  STEP_FN(name##_##dt, T, expr)                                                \
+  static T name##_##dt##_row(T from, const T *x, size_t n) {                   \
+    enum { W = 128 / sizeof(T) };                                              \
+    size_t i = 0;                                                              \
+    if (n >= 2 * W) {                                                          \
+      T lane[W];                                                               \
+      for (int l = 0; l < W; l++) lane[l] = x[l];                              \
+      for (i = W; i + W <= n; i += W)                                          \
+        for (int l = 0; l < W; l++) lane[l] = name##_##dt(lane[l], x[i + l]);  \
+      for (int l = 0; l < W; l++) from = name##_##dt(from, lane[l]);           \
+    }                                                                          \
+    for (; i < n; i++) from = name##_##dt(from, x[i]);                         \
+    return from;                                                               \
+  }                                                                            \
+  static void name##_##dt##_rows(void *out, void *state, const void *x,        \
+                                 const void *none, size_t rows, size_t n,      \
+                                 int ends) {                                   \
+    T *d = out;                                                                \
+    (void)none, (void)state;                                                   \
+    for (size_t r = 0; r < rows; r++)                                          \
+      d[r] = name##_##dt##_row(                                                \
+          ends & CPU_FIRST ? (T)START_##start(dt, T) : d[r],                   \
+          (const T *)x + r * n, n);                                            \
+  }                                                                            \
+  static void name##_##dt##_begin(void *out, void *state, size_t n) {          \
+    (void)state;                                                               \
+    for (size_t i = 0; i < n; i++) ((T *)out)[i] = START_##start(dt, T);       \
+  }                                                                            \
+  static void name##_##dt##_step(void *out, void *state, const void *x,        \
+                                 const void *none, size_t n, int64_t f) {      \
+    T *d = out;                                                                \
+    const T *b = x;                                                            \
+    (void)none, (void)state, (void)f;                                          \
+    CPU_LANES_FREE                                                             \
+    for (size_t i = 0; i < n; i++) d[i] = name##_##dt(d[i], b[i]);             \
+  }                                                                            \
+  static const cpu_fold fold_##name##_##dt = {                                 \
+      name##_##dt##_rows, name##_##dt##_begin, name##_##dt##_step, free_end,   \
+      CPU_LANES};
+
+/* ---- dot: one chain per row, so several rows go side by side ------------ */
+#define DOT(name, dt, T, start, expr)                                          \
+  static inline T name##_##dt(T a, T b, T acc) { return (T)(expr); }           \
+  static void name##_##dt##_rows(void *out, void *state, const void *pa,       \
+                                 const void *pb, size_t rows, size_t n,        \
+                                 int ends) {                                   \
+    T *d = out;                                                                \
+    const T *x = pa, *y = pb;                                                  \
+    (void)state;                                                               \
+    for (size_t r = 0; r < rows && ends & CPU_FIRST; r++) d[r] = 0;            \
+    for (; rows >= 8; rows -= 8, d += 8, x += 8 * n, y += 8 * n)               \
+      for (size_t i = 0; i < n; i++)                                           \
+        for (size_t r = 0; r < 8; r++)                                         \
+          d[r] = name##_##dt(x[r * n + i], y[r * n + i], d[r]);                \
+    for (; rows > 0; rows--, d++, x += n, y += n) {                            \
+      T acc = *d;                                                              \
+      for (size_t i = 0; i < n; i++) acc = name##_##dt(x[i], y[i], acc);       \
+      *d = acc;                                                                \
+    }                                                                          \
+  }                                                                            \
+  static void name##_##dt##_begin(void *out, void *state, size_t n) {          \
+    (void)state;                                                               \
+    memset(out, 0, n * sizeof(T));                                             \
+  }                                                                            \
+  static void name##_##dt##_step(void *out, void *state, const void *pa,       \
+                                 const void *pb, size_t n, int64_t f) {        \
+    T *d = out;                                                                \
+    const T *x = pa, *y = pb;                                                  \
+    (void)state, (void)f;                                                      \
+    CPU_LANES_FREE                                                             \
+    for (size_t i = 0; i < n; i++) d[i] = name##_##dt(x[i], y[i], d[i]);       \
+  }                                                                            \
+  static const cpu_fold fold_##name##_##dt = {                                 \
+      name##_##dt##_rows, name##_##dt##_begin, name##_##dt##_step, free_end,   \
+      CPU_LANES};
+
+/* ---- argmax and argmin -------------------------------------------------- */
+/* nan wins, then the larger (smaller) value, then the smaller position. */
+#define ARG_BEATS(v, i, w, j, OP)                                              \
+  ((v) OP(w) || ((v) != (v) && (w) == (w)) ||                                  \
+   (((v) == (w) || ((v) != (v) && (w) != (w))) && (i) < (j)))
+
+#define ARG(name, dt, T, it, I, OP)                                            \
+  static void name##_##dt##_##it##_rows(void *out, void *state,                \
+                                        const void *pv, const void *pi,        \
+                                        size_t rows, size_t n, int ends) {     \
+    T *best = state;                                                           \
+    I *d = out;                                                                \
+    const T *v = pv;                                                           \
+    const I *at = pi;                                                          \
+    for (size_t r = 0; r < rows; r++, v += n, at += n) {                       \
+      size_t i = 0;                                                            \
+      if (ends & CPU_FIRST) d[r] = 0;                                          \
+      if (ends & CPU_FIRST && n > 0) *best = v[0], d[r] = at[0], i = 1;        \
+      T w = *best;                                                             \
+      I j = d[r];                                                              \
+      for (; i < n; i++)                                                       \
+        if (ARG_BEATS(v[i], at[i], w, j, OP)) w = v[i], j = at[i];             \
+      *best = w;                                                               \
+      d[r] = j;                                                                \
+    }                                                                          \
+  }                                                                            \
+  static void name##_##dt##_##it##_begin(void *out, void *state, size_t n) {   \
+    (void)state;                                                               \
+    memset(out, 0, n * sizeof(I));                                             \
+  }                                                                            \
+  static void name##_##dt##_##it##_step(void *out, void *state,                \
+                                        const void *pv, const void *pi,        \
+                                        size_t n, int64_t f) {                 \
+    T *best = state;                                                           \
+    I *d = out;                                                                \
+    const T *v = pv;                                                           \
+    const I *at = pi;                                                          \
+    if (f == 0) {                                                              \
+      memmove(best, v, n * sizeof(T));                                         \
+      memmove(d, at, n * sizeof(I));                                           \
+      return;                                                                  \
+    }                                                                          \
+    CPU_LANES_FREE                                                             \
+    for (size_t i = 0; i < n; i++) {                                           \
+      int beats = ARG_BEATS(v[i], at[i], best[i], d[i], OP);                   \
+      best[i] = beats ? v[i] : best[i];                                        \
+      d[i] = beats ? at[i] : d[i];                                             \
+    }                                                                          \
+  }                                                                            \
+  static const cpu_fold fold_##name##_##dt##_##it = {                          \
+      name##_##dt##_##it##_rows, name##_##dt##_##it##_begin,                   \
+      name##_##dt##_##it##_step, free_end, CPU_LANES};
+#define ARG_PAIR(name, dt, T, OP)                                              \
+  ARG(name, dt, T, i32, int32_t, OP) ARG(name, dt, T, i64, int64_t, OP)
+#define ARGMAX(name, dt, T, start, expr) ARG_PAIR(name, dt, T, >)
+#define ARGMIN(name, dt, T, start, expr) ARG_PAIR(name, dt, T, <)
+
+/* ---- which op is made how ----------------------------------------------- */
+#define FLOAT_sum     LANED
+#define FLOAT_prod    LANED
+#define FLOAT_max     PLAIN
+#define FLOAT_min     PLAIN
+#define FLOAT_dot     DOT
+#define FLOAT_argmax  ARGMAX
+#define FLOAT_argmin  ARGMIN
+#define WHOLE_sum     PLAIN
+#define WHOLE_prod    PLAIN
+#define WHOLE_max     PLAIN
+#define WHOLE_min     PLAIN
+#define WHOLE_any     PLAIN
+#define WHOLE_all     PLAIN
+#define WHOLE_dot     DOT
+#define WHOLE_argmax  ARGMAX
+#define WHOLE_argmin  ARGMIN
+#define FOLDS_B(name, start, fe, ie) WHOLE_##name(name, bool, uint8_t, start, ie)
+#define FOLDS_FI(name, start, fe, ie)                                          \
+  FLOAT_##name(name, f32, float, start, fe)                                    \
+  FLOAT_##name(name, f64, double, start, fe)                                   \
+  WHOLE_##name(name, i32, int32_t, start, ie)                                  \
+  WHOLE_##name(name, i64, int64_t, start, ie)
+#define FOLDS_FIB(name, start, fe, ie)                                         \
+  FOLDS_FI(name, start, fe, ie) FOLDS_B(name, start, fe, ie)
+
+#define CPU_X(id, name, class, arity, takes, gives, start, fe, ie, doc)        \
+  FOLDS_##takes(name, start, fe, ie)
+TSH_OPS_FOLD(CPU_X)
+#undef CPU_X
+
+/* ---- the table ---------------------------------------------------------- */
+#define ROW_B(f)        [CPU_bool] = &f##_bool
+#define ROW_FI(f)                                                              \
+  [CPU_f32] = &f##_f32, [CPU_f64] = &f##_f64, [CPU_i32] = &f##_i32,            \
+  [CPU_i64] = &f##_i64
+#define ROW_FIB(f)      ROW_FI(f), ROW_B(f)
+#define ROW_SAME(f, takes, id) [id - FIRST] = {ROW_##takes(f)},
+#define ROW_SECOND(f, takes, id)
+
+enum { FIRST = TSH_OP_sum, IDS = 16 };
+#define CPU_X(id, name, class, arity, takes, gives, start, fe, ie, doc)        \
+  ROW_##gives(fold_##name, takes, id)
+static const cpu_fold *const folds[IDS][CPU_NDTYPE] = {TSH_OPS_FOLD(CPU_X)};
+#undef CPU_X
+
+#define ARG_ROW(f)                                                             \
+  {{&f##_f32_i32, &f##_f32_i64},                                               \
+   {&f##_f64_i32, &f##_f64_i64},                                               \
+   {&f##_i32_i32, &f##_i32_i64},                                               \
+   {&f##_i64_i32, &f##_i64_i64},                                               \
+   {&f##_bool_i32, &f##_bool_i64}}
+static const cpu_fold *const args[2][CPU_NDTYPE][2] = {ARG_ROW(fold_argmax),
+                                                       ARG_ROW(fold_argmin)};
+
+const cpu_fold *CPU_NAME(cpu_fold)(int op, int compute, int dtype) {
+  int row = cpu_row(compute);
+  if (row < 0 || op < FIRST || op >= FIRST + IDS) return NULL;
+  if (op != TSH_OP_argmax && op != TSH_OP_argmin) return folds[op - FIRST][row];
+  if (dtype != TSH_i32 && dtype != TSH_i64) return NULL;
+  return args[op == TSH_OP_argmin][row][dtype == TSH_i64];
+}

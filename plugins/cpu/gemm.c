@@ -1,0 +1,191 @@
+/* gemm.c - one dot of two LOADs: a matrix product with any strides and any
+ * number of axes. Compiled once per instruction set.
+ *
+ * Outer axes that move only the first operand are rows (m), only the second
+ * are columns (n), both or none are the batch; folded axes are the depth (k).
+ * Each result is one chain of fma in the order of k, so it has the bits of the
+ * plain form: depth blocks go on from the tile of results.
+ *
+ *   for each batch, for each block of columns:      pack B once, if it fits
+ *     for each block of rows:
+ *       for each block of depth: results += A B     micro-kernel MR x NR
+ *       tail: the other instructions, on the results
+ *
+ * Threads will share the row blocks. A packed A for matrices beyond the L2
+ * cache and more dtypes belong here too. */
+#include "interp.h"
+#include "kit_math.h"
+
+#ifdef __FMA__
+#include <immintrin.h>
+#endif
+
+enum { ROWS = CPU_GEMM_ROWS, DEPTH = CPU_GEMM_DEPTH, MR = 6 };
+
+/* A launch seen as a product. Offsets in elements. */
+typedef struct {
+  const tsh_prog *prog;
+  cpu_space batch, m, n, k;
+  int am, bn; /* first stride of the axes m and n in run->place */
+  int ak;     /* of k */
+  const cpu_place *a, *b;
+  int64_t m_off[ROWS];                         /* of A, of a row */
+  int64_t n_off[CPU_GEMM_WIDTH / 4 + 16];      /* of B, of a column */
+  int64_t ka_off[DEPTH], kb_off[DEPTH];
+  char *pack_a, *pack_b, *tile;
+  cpu_space out; /* axes m, then n */
+} gemm;
+
+/* Offsets of `count` points from `from` on, along strides of one operand. */
+static void offsets(const cpu_space *space, const int64_t *stride,
+                    int64_t from, int64_t count, int64_t *out) {
+  cpu_cursor c;
+  int last = space->rank - 1;
+  cpu_cursor_set(&c, space, from);
+  for (int64_t i = 0; i < count; i++) {
+    out[i] = 0;
+    for (int k = 0; k <= last; k++) out[i] += c.idx[k] * stride[k];
+    cpu_cursor_move(&c, space, 1);
+  }
+}
+
+/* ---- float and double --------------------------------------------------- */
+#define T float
+#define FN(name) name##_f32
+#ifdef __FMA__
+#define VEC          __m256
+#define VLOAD(p)     _mm256_loadu_ps(p)
+#define VSTORE(p, v) _mm256_storeu_ps(p, v)
+#define VALL(p)      _mm256_broadcast_ss(p)
+#define VFMA(a, b, c) _mm256_fmadd_ps(a, b, c)
+#else
+#define VEC          float
+#define VLOAD(p)     (*(p))
+#define VSTORE(p, v) (*(p) = (v))
+#define VALL(p)      (*(p))
+#define VFMA(a, b, c) fmaf(a, b, c)
+#endif
+#include "gemm_type.h"
+
+#define T double
+#define FN(name) name##_f64
+#ifdef __FMA__
+#define VEC          __m256d
+#define VLOAD(p)     _mm256_loadu_pd(p)
+#define VSTORE(p, v) _mm256_storeu_pd(p, v)
+#define VALL(p)      _mm256_broadcast_sd(p)
+#define VFMA(a, b, c) _mm256_fmadd_pd(a, b, c)
+#else
+#define VEC          double
+#define VLOAD(p)     (*(p))
+#define VSTORE(p, v) (*(p) = (v))
+#define VALL(p)      (*(p))
+#define VFMA(a, b, c) (fma)(a, b, c)
+#endif
+#include "gemm_type.h"
+
+/* ---- axes --------------------------------------------------------------- */
+static void find_axes(cpu_run *run, gemm *g, const tsh_launch *launch) {
+  const tsh_prog *prog = g->prog;
+  const int64_t *sa = launch->arg[prog->a].stride;
+  const int64_t *sb = launch->arg[prog->b].stride;
+  int outer = prog->rank - prog->nfold;
+  uint32_t m = 0, n = 0, batch = 0;
+  for (int k = 0; k < outer; k++) {
+    uint32_t bit = UINT32_C(1) << k;
+    if (launch->extent[k] == 1) continue;
+    if (sa[k] != 0 && sb[k] == 0) m |= bit;
+    else if (sa[k] == 0 && sb[k] != 0) n |= bit;
+    else batch |= bit;
+  }
+  int at = cpu_space_axes(run, prog, launch, batch, 0, 0, &g->batch);
+  g->am = at;
+  at += cpu_space_axes(run, prog, launch, m, at, 0, &g->m);
+  g->bn = at;
+  at += cpu_space_axes(run, prog, launch, n, at, 0, &g->n);
+  g->ak = at;
+  cpu_space_axes(run, prog, launch, CPU_AXES(outer, prog->rank), at, 1, &g->k);
+  g->a = &run->place[prog->a];
+  g->b = &run->place[prog->b];
+}
+
+/* Columns are vectors. With few of them rows are better. */
+static void choose_sides(gemm *g) {
+  if (g->n.points >= 8 || g->m.points <= g->n.points) return;
+  const cpu_place *place = g->a;
+  cpu_space space = g->m;
+  int at = g->am;
+  g->a = g->b, g->b = place;
+  g->m = g->n, g->n = space;
+  g->am = g->bn, g->bn = at;
+}
+
+/* The places of the tail: axes m, then n; the results are argument narg. */
+static void find_tail(cpu_run *run, gemm *g, int64_t width) {
+  const tsh_prog *prog = g->prog;
+  int m = g->m.rank, n = g->n.rank;
+  cpu_space *out = &g->out;
+  *out = g->m;
+  out->rank += n;
+  out->points *= g->n.points;
+  for (int k = 0; k < n; k++) {
+    out->ext[m + k] = g->n.ext[k];
+    out->lin[m + k] = g->n.lin[k];
+  }
+  for (int i = 0; i < prog->narg; i++) {
+    const int64_t *from = run->place[i].stride;
+    int64_t *to = run->tail_place[i].stride;
+    for (int k = 0; k < m; k++) to[k] = from[g->am + k];
+    for (int k = 0; k < n; k++) to[m + k] = from[g->bn + k];
+  }
+  int64_t *to = run->tail_place[prog->narg].stride, step = 1;
+  for (int k = n; k-- > 0; step *= g->n.ext[k]) to[m + k] = step;
+  step = width;
+  for (int k = m; k-- > 0; step *= g->m.ext[k]) to[k] = step;
+}
+
+static void tail_bases(cpu_run *run, const gemm *g, const cpu_cursor *c) {
+  const tsh_prog *prog = g->prog;
+  for (int i = 0; i < prog->narg; i++) {
+    const cpu_place *from = &run->place[i];
+    int64_t at = 0;
+    for (int k = 0; k < g->batch.rank; k++) at += c->idx[k] * from->stride[k];
+    run->tail_place[i].base = from->base + at * prog->bytes[i];
+    run->tail_place[i].start = from->start + at;
+  }
+}
+
+tsh_status CPU_NAME(cpu_gemm)(cpu_run *run, const tsh_prog *prog,
+                              const tsh_launch *launch) {
+  gemm g;
+  cpu_place *place = run->place;
+  tsh_status rc = TSH_OK;
+  int64_t width = CPU_GEMM_WIDTH / kit_dtype_bytes(prog->dtype);
+  g.prog = prog;
+  cpu_space_bases(run, prog, launch);
+  find_axes(run, &g, launch);
+  choose_sides(&g);
+  find_tail(run, &g, width);
+  g.pack_b = run->gemm;
+  g.pack_a = run->gemm + CPU_GEMM_B;
+  g.tile = g.pack_a + CPU_GEMM_A;
+  size_t lanes = g.out.points < CPU_LANES ? (size_t)g.out.points : CPU_LANES;
+  CPU_NAME(cpu_uniforms)(run, &prog->tail, launch, lanes);
+  cpu_cursor c;
+  cpu_cursor_set(&c, &g.batch, 0);
+  for (int64_t i = 0; i < g.batch.points && rc == TSH_OK; i++) {
+    int64_t at_a = 0, at_b = 0;
+    for (int k = 0; k < g.batch.rank; k++) {
+      at_a += c.idx[k] * g.a->stride[k];
+      at_b += c.idx[k] * g.b->stride[k];
+    }
+    tail_bases(run, &g, &c);
+    run->place = run->tail_place;
+    CPU_NAME(cpu_ports)(run, &prog->tail, &g.out, 0, lanes);
+    rc = prog->dtype == TSH_f32 ? product_f32(run, &g, at_a, at_b)
+                                : product_f64(run, &g, at_a, at_b);
+    run->place = place;
+    cpu_cursor_move(&c, &g.batch, 1);
+  }
+  return rc;
+}

@@ -1,0 +1,72 @@
+/* interp.h - what the walks over a launch share. Compiled once per instruction
+ * set, see isa.h. */
+#ifndef CPU_INTERP_H
+#define CPU_INTERP_H
+
+#include "isa.h"
+
+/* Offset of the first of n lanes from a cursor on, and the step to the next,
+ * in elements. 0: they lie in more than one run. */
+static inline int cpu_find_lanes(const cpu_run *run, const cpu_port *port,
+                                 int kind, const cpu_space *space,
+                                 const cpu_cursor *c, size_t n, int64_t *at,
+                                 int64_t *step) {
+  const int64_t *stride = run->place[port->arg].stride;
+  int last = space->rank - 1;
+  if (kind != CPU_MIXED) {
+    *step = kind == CPU_LINEAR;
+    *at = kind == CPU_LINEAR ? c->p : 0;
+    return 1;
+  }
+  *at = 0;
+  for (int k = 0; k <= last; k++) *at += c->idx[k] * stride[k];
+  *step = stride[last];
+  return c->idx[last] + (int64_t)n <= space->ext[last];
+}
+
+void CPU_NAME(cpu_run_steps)(cpu_run *run, const cpu_code *code,
+                             cpu_span steps, size_t n);
+/* Fills uniform registers; ports that give one element everywhere. */
+void CPU_NAME(cpu_uniforms)(cpu_run *run, const cpu_code *code,
+                            const tsh_launch *launch, size_t lanes);
+void CPU_NAME(cpu_ports)(cpu_run *run, const cpu_code *code,
+                         const cpu_space *space, int row, size_t lanes);
+/* Ports of a span of code->order for n points from a cursor on. aim: before
+ * the steps, where values that are stored directly go. */
+void CPU_NAME(cpu_load)(cpu_run *run, const cpu_code *code, cpu_span span,
+                        const cpu_space *space, const cpu_cursor *c, size_t n);
+void CPU_NAME(cpu_aim)(cpu_run *run, const cpu_code *code, cpu_span span,
+                       const cpu_space *space, const cpu_cursor *c, size_t n);
+void CPU_NAME(cpu_store)(cpu_run *run, const cpu_code *code, cpu_span span,
+                         const cpu_space *space, const cpu_cursor *c,
+                         size_t n);
+
+/* Lanes of a block: blocks end where a long last axis ends, so that they are
+ * one run for every port; a short last axis is flattened. */
+size_t CPU_NAME(cpu_block)(const cpu_space *space, size_t most);
+static inline size_t cpu_block_at(const cpu_space *space, const cpu_cursor *c,
+                                  size_t block, int64_t left) {
+  int last = space->rank - 1;
+  int64_t n = (int64_t)block;
+  if (last > 0 && space->ext[last] >= n && n > space->ext[last] - c->idx[last])
+    n = space->ext[last] - c->idx[last];
+  return (size_t)(n < left ? n : left);
+}
+
+/* Runs code without folds on `count` points from p on. Uniforms and ports are
+ * ready. */
+tsh_status CPU_NAME(cpu_walk)(cpu_run *run, const cpu_code *code,
+                              const cpu_space *space, int64_t p,
+                              int64_t count, size_t block);
+tsh_status CPU_NAME(cpu_rows)(cpu_run *run, const tsh_prog *prog,
+                              const tsh_launch *launch,
+                              const cpu_space *outer, const cpu_space *fold);
+tsh_status CPU_NAME(cpu_cols)(cpu_run *run, const tsh_prog *prog,
+                              const tsh_launch *launch,
+                              const cpu_space *outer, const cpu_space *fold);
+tsh_status CPU_NAME(cpu_program)(cpu_run *run, const tsh_prog *prog,
+                                 const tsh_launch *launch);
+tsh_status CPU_NAME(cpu_gemm)(cpu_run *run, const tsh_prog *prog,
+                              const tsh_launch *launch);
+
+#endif

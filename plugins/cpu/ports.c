@@ -1,0 +1,143 @@
+/* ports.c - between arguments and registers: LOAD, INDEX, STORE of a block, and
+ * what is the same for a whole launch. Compiled once per instruction set. */
+#include "interp.h"
+
+/* ---- lanes of a port ---------------------------------------------------- */
+static void count_lanes(cpu_run *run, const cpu_port *port, int kind,
+                        const cpu_space *space, const cpu_cursor *c, size_t n) {
+  const cpu_place *place = &run->place[port->arg];
+  int64_t at, step;
+  void *slot = run->reg[port->slot];
+  if (cpu_find_lanes(run, port, kind, space, c, n, &at, &step))
+    CPU_NAME(cpu_iota)(slot, place->start + at, step, n, port->size);
+  else
+    CPU_NAME(cpu_iota_space)(slot, place->start, place->stride, space, c, n,
+                             port->size);
+}
+
+static inline void load_lanes(cpu_run *run, const cpu_code *code, unsigned i,
+                              const cpu_space *space, const cpu_cursor *c,
+                              size_t n) {
+  const cpu_port *port = &code->port[i];
+  const cpu_place *place = &run->place[port->arg];
+  int kind = run->kind[i];
+  int64_t at, step;
+  void *slot = run->reg[port->slot];
+  if (kind == CPU_SPLAT) return;
+  run->reg[i] = slot;
+  if (port->op == TSH_OP_INDEX) {
+    count_lanes(run, port, kind, space, c, n);
+  } else if (!cpu_find_lanes(run, port, kind, space, c, n, &at, &step)) {
+    CPU_NAME(cpu_gather_space)(slot, place->base, place->stride, space, c, n,
+                               port->size);
+  } else if (step == 1 && !port->copy) {
+    run->reg[i] = place->base + at * port->size;
+  } else {
+    CPU_NAME(cpu_gather)(slot, place->base + at * port->size, step, n,
+                         port->size);
+  }
+}
+
+/* Before the steps: where a value that is stored directly goes. */
+static inline void aim_store(cpu_run *run, const cpu_code *code, unsigned i,
+                             const cpu_space *space, const cpu_cursor *c,
+                             size_t n) {
+  const cpu_port *port = &code->port[i];
+  int64_t at, step;
+  if (!port->direct) return;
+  if (cpu_find_lanes(run, port, run->kind[i], space, c, n, &at, &step) &&
+      step == 1)
+    run->reg[i] = run->place[port->arg].base + at * port->size;
+  else
+    run->reg[i] = run->reg[port->slot];
+}
+
+/* After the steps: lanes that are not yet in the output. */
+static inline void store_lanes(cpu_run *run, const cpu_code *code, unsigned i,
+                               const cpu_space *space, const cpu_cursor *c,
+                               size_t n) {
+  const cpu_port *port = &code->port[i];
+  const cpu_place *place = &run->place[port->arg];
+  const void *src = run->reg[port->direct ? i : port->src];
+  int64_t at, step;
+  if (port->direct && src != run->reg[port->slot]) return;
+  if (cpu_find_lanes(run, port, run->kind[i], space, c, n, &at, &step))
+    CPU_NAME(cpu_scatter)(place->base + at * port->size, src, step, n,
+                          port->size);
+  else
+    CPU_NAME(cpu_scatter_space)(place->base, src, place->stride, space, c, n,
+                                port->size);
+}
+
+void CPU_NAME(cpu_load)(cpu_run *run, const cpu_code *code, cpu_span span,
+                        const cpu_space *space, const cpu_cursor *c,
+                        size_t n) {
+  for (uint32_t i = span.at; i < span.end; i++)
+    load_lanes(run, code, code->order[i], space, c, n);
+}
+
+void CPU_NAME(cpu_aim)(cpu_run *run, const cpu_code *code, cpu_span span,
+                       const cpu_space *space, const cpu_cursor *c, size_t n) {
+  for (uint32_t i = span.at; i < span.end; i++)
+    aim_store(run, code, code->order[i], space, c, n);
+}
+
+void CPU_NAME(cpu_store)(cpu_run *run, const cpu_code *code, cpu_span span,
+                         const cpu_space *space, const cpu_cursor *c,
+                         size_t n) {
+  for (uint32_t i = span.at; i < span.end; i++)
+    store_lanes(run, code, code->order[i], space, c, n);
+}
+
+/* ---- what is done once per launch --------------------------------------- */
+static uint64_t scalar_bits(const cpu_uniform *u, const tsh_launch *launch) {
+  union {
+    float f;
+    double d;
+    int32_t i;
+    uint64_t bits;
+  } w = {.bits = u->bits};
+  if (u->scalar < 0) return w.bits;
+  const tsh_scalar *s = &launch->scalar[u->scalar];
+  switch (u->dtype) {
+  case TSH_f32: w.f = (float)s->f; break;
+  case TSH_f64: w.d = s->f; break;
+  case TSH_i32: w.i = (int32_t)s->i; break;
+  case TSH_bool: w.bits = s->i != 0; break;
+  default: w.bits = (uint64_t)s->i; break;
+  }
+  return w.bits;
+}
+
+void CPU_NAME(cpu_uniforms)(cpu_run *run, const cpu_code *code,
+                            const tsh_launch *launch, size_t lanes) {
+  for (uint32_t i = 0; i < code->nuniform; i++) {
+    const cpu_uniform *u = &code->uniform[i];
+    uint64_t bits = scalar_bits(u, launch);
+    CPU_NAME(cpu_splat)(run->reg[u->d], &bits, lanes, u->size);
+  }
+  CPU_NAME(cpu_run_steps)(run, code, code->uniform_step, lanes);
+  if (run->bad_lane >= 0) cpu_note_bad(run, 0);
+}
+
+/* Ports that give one element everywhere. */
+static void fill_splats(cpu_run *run, const cpu_code *code, int row,
+                        size_t lanes) {
+  for (uint32_t i = 0; i < code->nport; i++) {
+    const cpu_port *port = &code->port[i];
+    const cpu_place *place = &run->place[port->arg];
+    if (run->kind[i] != CPU_SPLAT || port->row != row) continue;
+    run->reg[i] = run->reg[port->slot];
+    if (port->op == TSH_OP_LOAD)
+      CPU_NAME(cpu_splat)(run->reg[i], place->base, lanes, port->size);
+    else if (port->op == TSH_OP_INDEX)
+      CPU_NAME(cpu_iota)(run->reg[i], place->start, 0, lanes, port->size);
+  }
+}
+
+void CPU_NAME(cpu_ports)(cpu_run *run, const cpu_code *code,
+                         const cpu_space *space, int row, size_t lanes) {
+  cpu_space_kinds(run, code, space, row);
+  fill_splats(run, code, row, lanes);
+}
+

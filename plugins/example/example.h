@@ -1,0 +1,154 @@
+/* example.h - what the files of the example plugin share.
+ *
+ * example.c  the entries: start reading there
+ * program.c  compiles a kernel
+ * run.c      checks and runs launches
+ * ops.c      what each op does, expanded from the op table
+ * direct.c   memory and queue of a device that finishes work inside submit
+ * opaque.c   the same of one whose memory the host cannot see and whose work
+ *            waits (built with -DOPAQUE=1, as a second plugin) */
+#ifndef EXAMPLE_H
+#define EXAMPLE_H
+
+#include "kit.h"
+#include "tsh_plugin.h"
+
+#ifndef OPAQUE
+#define OPAQUE 0
+#endif
+
+enum {
+  EX_DEVICES = 2,
+  EX_MAX_ARGS = 64,
+  EX_MAX_INSTS = 256,
+  EX_MAX_PHASES = OPAQUE ? 1 : EX_MAX_INSTS,
+  EX_ALIGN = 64,
+  EX_BLOCK = 128, /* points that an instruction handles in one go */
+  EX_LANES = 16,  /* of a fold, see the op table */
+  EX_STORAGE =
+      TSH_BIT(TSH_f32) | TSH_BIT(TSH_i32) | TSH_BIT(TSH_i64) | TSH_BIT(TSH_bool)
+};
+
+/* ---- values ------------------------------------------------------------- */
+/* One value of any dtype that this device has. */
+typedef union {
+  float m_f32;
+  int32_t m_i32;
+  int64_t m_i64;
+  uint8_t m_bool;
+} ex_cell;
+
+/* The first bad element of a launch, for tsh_err. */
+typedef struct {
+  int64_t at; /* -1 none */
+  int64_t position, count;
+} ex_fault;
+
+/* One instruction over n points. Operand i of point p is in[i][p * step[i]]:
+ * step 0 repeats one value. */
+typedef struct {
+  ex_cell *out;
+  const ex_cell *in[3];
+  uint32_t step[3], n;
+  int64_t at; /* number of the first point in the launch's index space */
+  ex_fault *fault;
+} ex_args;
+
+typedef void (*ex_map)(const ex_args *x);
+
+/* A fold under way over one row. */
+typedef struct {
+  ex_cell lane[EX_LANES], acc;
+  int64_t count;
+} ex_fold;
+
+typedef struct {
+  void (*begin)(ex_fold *f);
+  void (*step)(ex_fold *f, const ex_args *x);
+  void (*end)(ex_fold *f, ex_cell *out);
+} ex_folder;
+
+/* NULL when the device does not have op on that dtype. to: of cast. */
+ex_map ex_map_get(int op, int dtype, int to);
+const ex_folder *ex_folder_get(int op, int dtype, int position);
+extern const uint32_t ex_op_types[TSH_NOPS];
+
+void ex_load(ex_cell *out, int dtype, const void *from, const int64_t *offset,
+             uint32_t n);
+void ex_store(void *to, const int64_t *offset, int dtype, const ex_cell *in,
+              uint32_t step, uint32_t n);
+
+/* ---- programs ----------------------------------------------------------- */
+enum { BY_NOTHING = 0, BY_OUTER = 1, BY_ALL = 2 };
+
+/* A compiled kernel with the memory that its launches work in. */
+struct tsh_prog {
+  uint32_t refs;
+  uint32_t narg, nscalar, ninst, nphase;
+  uint32_t rank, nouter; /* axes; those behind the outer ones are folded */
+  tsh_inst *inst;
+  kit_value *value;
+  uint8_t *need;      /* [nphase][ninst] does this pass compute full value i? */
+  uint8_t *arg_by;    /* [narg] over which axes is the view read: BY_ ... */
+  uint8_t *arg_dtype; /* [narg] */
+  ex_map *map;        /* [ninst] of MAP ops, else NULL */
+  const ex_folder **folder; /* [ninst] of FOLD ops, else NULL */
+  ex_fold *fold;            /* [ninst] */
+  ex_cell *row;             /* [ninst] uniform and row values */
+  ex_cell *block;           /* [ninst][EX_BLOCK] full values */
+};
+
+tsh_status ex_compile(const tsh_kernel *k, tsh_prog **out, tsh_err *err);
+tsh_prog *ex_prog_retain(tsh_prog *prog);
+void ex_prog_release(tsh_prog *prog); /* NULL is fine */
+
+/* TSH_EINVAL when a launch is malformed or a view would leave its buffer. */
+tsh_status ex_check_batch(const tsh_batch *batch, tsh_err *err);
+
+/* The launches of a checked batch in order, with the rules of submit about
+ * errors and TSH_LAUNCH_UPDATE. Allocates nothing. */
+tsh_status ex_run_batch(const tsh_batch *batch, const uint32_t *cancel,
+                        tsh_err *err);
+
+/* Launch i of a batch; the host may know longer launches than we. */
+static inline const tsh_launch *ex_launch(const tsh_batch *b, uint32_t i) {
+  return (const tsh_launch *)((const char *)b->launch +
+                              (size_t)i * b->launch_size);
+}
+
+/* ---- memory and queue: direct.c or opaque.c ------------------------------ */
+struct tsh_buf {
+  char *data;
+  uint64_t bytes;
+  tsh_buf *next; /* opaque.c only, as what follows */
+  uint64_t last; /* once freed: the ticket that may still use it */
+  int freed;
+};
+
+typedef struct ex_queue ex_queue; /* opaque.c only */
+
+struct tsh_dev {
+  const uint32_t *cancel;
+  uint64_t limit; /* bytes that all buffers together may take */
+  uint64_t used, peak;
+  uint64_t ticket; /* of the last submit */
+  ex_queue *queue;
+};
+
+tsh_status ex_queue_open(tsh_dev *dev, tsh_err *err);
+void ex_queue_close(tsh_dev *dev);
+tsh_status ex_alloc(tsh_dev *dev, uint64_t bytes, tsh_buf **out, tsh_err *err);
+void ex_free(tsh_dev *dev, tsh_buf *buf);
+/* A checked batch, as dev->ticket. */
+tsh_status ex_submit(tsh_dev *dev, const tsh_batch *batch, tsh_err *err);
+tsh_status ex_wait(tsh_dev *dev, uint64_t ticket, uint64_t timeout,
+                   tsh_err *err);
+
+/* Between these two all submitted work is done and buffers can be touched. */
+void ex_touch_begin(tsh_dev *dev);
+void ex_touch_end(tsh_dev *dev);
+
+/* TSH_ENOMEM when the device, or the machine, has not so much left. */
+tsh_status ex_room(const tsh_dev *dev, uint64_t bytes, tsh_err *err);
+
+#endif

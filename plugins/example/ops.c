@@ -1,0 +1,289 @@
+/* ops.c - what each op does to a block of points. All of it is expanded from
+ * the op table in tsh_plugin.h, whose expressions are C: a row added there is
+ * an op added here. kit_math.h has the functions that they name. */
+#include "example.h"
+#include "kit_math.h"
+
+/* ---- the dtypes of this device ------------------------------------------ */
+/* X(dtype, C type, F|I|B, ...) for those of the table's `takes`. One dtype is
+ * named bool, so stdbool.h with its macro of that name must stay out. */
+#define EACH_F(X, ...) X(f32, float, F, __VA_ARGS__)
+#define EACH_I(X, ...)                                                         \
+  X(i32, int32_t, I, __VA_ARGS__)                                              \
+  X(i64, int64_t, I, __VA_ARGS__)
+#define EACH_B(X, ...)   X(bool, uint8_t, B, __VA_ARGS__)
+#define EACH_FI(X, ...)  EACH_F(X, __VA_ARGS__) EACH_I(X, __VA_ARGS__)
+#define EACH_IB(X, ...)  EACH_I(X, __VA_ARGS__) EACH_B(X, __VA_ARGS__)
+#define EACH_FIB(X, ...) EACH_F(X, __VA_ARGS__) EACH_IB(X, __VA_ARGS__)
+
+/* Which of a row's two expressions; of a bool the lowest bit counts. */
+#define EXPR_F(fexpr, iexpr) (fexpr)
+#define EXPR_I(fexpr, iexpr) (iexpr)
+#define EXPR_B(fexpr, iexpr) ((iexpr)&1)
+
+enum { SLOT_f32, SLOT_i32, SLOT_i64, SLOT_bool, NSLOT };
+
+static int slot_of(int dtype) {
+  switch (dtype) {
+  case TSH_f32:
+    return SLOT_f32;
+  case TSH_i32:
+    return SLOT_i32;
+  case TSH_i64:
+    return SLOT_i64;
+  case TSH_bool:
+    return SLOT_bool;
+  default:
+    return -1;
+  }
+}
+
+/* ---- op_types of tsh_props ---------------------------------------------- */
+#define BIT_OF(dtype, T, kind, ...)             | TSH_BIT(TSH_##dtype)
+#define TYPES_MAP(takes)                        0 EACH_##takes(BIT_OF, )
+#define TYPES_FOLD(takes)                       0 EACH_##takes(BIT_OF, )
+#define TYPES_MOVE(takes)                       0 /* never compiled */
+#define TYPES_CALL(takes)                       0 /* this device has none */
+#define ROW(id, name, class, arity, takes, ...) [id] = TYPES_##class(takes),
+const uint32_t ex_op_types[TSH_NOPS] = {TSH_OPS(ROW)};
+#undef ROW
+
+/* ---- MAP ---------------------------------------------------------------- */
+/* The one MAP op that can fail. The smallest element number is kept, so the
+ * answer does not depend on the order of work. */
+static int64_t checked_index(const ex_args *x, uint32_t p, int64_t y,
+                             int64_t n) {
+  int64_t at = x->at + p;
+  if (y >= 1 && y <= n) return y - 1;
+  if (y < 0 && y >= -n) return y + n;
+  if (x->fault->at < 0 || at < x->fault->at) *x->fault = (ex_fault){at, y, n};
+  return 0;
+}
+#define tsh_index(y, n) checked_index(x, p, y, n)
+
+#define GIVES_SAME(dtype) m_##dtype
+#define GIVES_TO(dtype)   m_##dtype
+#define GIVES_BOOL(dtype) m_bool
+
+#define MAP(dtype, T_, kind, name, gives, fexpr, iexpr)                        \
+  static void map_##name##_##dtype(const ex_args *x) {                         \
+    typedef T_ T;                                                              \
+    for (uint32_t p = 0; p < x->n; p++) {                                      \
+      const T a = x->in[0][p * x->step[0]].m_##dtype;                          \
+      const T b = x->in[1][p * x->step[1]].m_##dtype;                          \
+      const T c = x->in[2][p * x->step[2]].m_##dtype;                          \
+      (void)a, (void)b, (void)c;                                               \
+      x->out[p].GIVES_##gives(dtype) = EXPR_##kind(fexpr, iexpr);              \
+    }                                                                          \
+  }
+#define ROW(id, name, class, arity, takes, gives, start, fexpr, iexpr, doc)    \
+  EACH_##takes(MAP, name, gives, fexpr, iexpr)
+TSH_OPS_MAP1(ROW)
+TSH_OPS_MAP2(ROW)
+TSH_OPS_MAP3(ROW)
+#undef ROW
+
+#define SLOT(dtype, T, kind, name) [SLOT_##dtype] = map_##name##_##dtype,
+#define ROW(id, name, class, arity, takes, ...)                                \
+  [id] = {EACH_##takes(SLOT, name)},
+static const ex_map maps[TSH_NOPS][NSLOT] = {TSH_OPS_MAP1(ROW) TSH_OPS_MAP2(ROW)
+                                                 TSH_OPS_MAP3(ROW)};
+#undef ROW
+
+/* Two rows say too little. where has a bool before two values of any dtype. */
+static void map_where(const ex_args *x) {
+  for (uint32_t p = 0; p < x->n; p++) {
+    int pick = x->in[0][p * x->step[0]].m_bool ? 1 : 2;
+    x->out[p] = x->in[pick][p * x->step[pick]];
+  }
+}
+
+/* And cast gives any dtype. */
+#define CAST(to, T, kind, from)                                                \
+  static void cast_##from##_##to(const ex_args *x) {                           \
+    for (uint32_t p = 0; p < x->n; p++) {                                      \
+      const ex_cell a = x->in[0][p * x->step[0]];                              \
+      x->out[p].m_##to = kit_##from##_to_##to(a.m_##from);                     \
+    }                                                                          \
+  }
+EACH_FIB(CAST, f32)
+EACH_FIB(CAST, i32)
+EACH_FIB(CAST, i64)
+EACH_FIB(CAST, bool)
+
+#define CASTS(to, T, kind, from) [SLOT_##to] = cast_##from##_##to,
+static const ex_map casts[NSLOT][NSLOT] = {
+    [SLOT_f32] = {EACH_FIB(CASTS, f32)},
+    [SLOT_i32] = {EACH_FIB(CASTS, i32)},
+    [SLOT_i64] = {EACH_FIB(CASTS, i64)},
+    [SLOT_bool] = {EACH_FIB(CASTS, bool)}};
+
+ex_map ex_map_get(int op, int dtype, int to) {
+  int slot = slot_of(dtype), target = slot_of(to);
+  if (slot < 0 || target < 0 || op < 0 || op >= TSH_NOPS) return NULL;
+  if (op == TSH_OP_where) return map_where;
+  return op == TSH_OP_cast ? casts[slot][target] : maps[op][slot];
+}
+
+/* ---- FOLD of one operand ------------------------------------------------ */
+/* Element i of a block of 16,384 belongs to lane i mod 16. When a block is
+ * full, or the row ends, the lanes are combined in halves and join what the
+ * blocks before have given. Only float sum and prod need just this order; for
+ * the others it is as good as any. */
+enum { FOLD_BLOCK = 16384 };
+
+#define LOWEST_f32       -INFINITY
+#define LOWEST_i32       INT32_MIN
+#define LOWEST_i64       INT64_MIN
+#define LOWEST_bool      0
+#define HIGHEST_f32      INFINITY
+#define HIGHEST_i32      INT32_MAX
+#define HIGHEST_i64      INT64_MAX
+#define HIGHEST_bool     1
+#define START_ZERO(d)    0
+#define START_ONE(d)     1
+#define START_LOWEST(d)  LOWEST_##d
+#define START_HIGHEST(d) HIGHEST_##d
+
+#define FOLD(dtype, T, kind, name, start, fexpr, iexpr)                        \
+  static T name##_both_##dtype(T a, T b) {                                     \
+    return (T)EXPR_##kind(fexpr, iexpr);                                       \
+  }                                                                            \
+  static void name##_lanes_##dtype(ex_fold *f) {                               \
+    for (int i = 0; i < EX_LANES; i++)                                         \
+      f->lane[i].m_##dtype = START_##start(dtype);                             \
+  }                                                                            \
+  static void name##_begin_##dtype(ex_fold *f) {                               \
+    f->acc.m_##dtype = START_##start(dtype);                                   \
+    f->count = 0;                                                              \
+    name##_lanes_##dtype(f);                                                   \
+  }                                                                            \
+  static void name##_join_##dtype(ex_fold *f) {                                \
+    ex_cell *l = f->lane;                                                      \
+    for (int half = EX_LANES / 2; half; half /= 2)                             \
+      for (int i = 0; i < half; i++)                                           \
+        l[i].m_##dtype =                                                       \
+            name##_both_##dtype(l[i].m_##dtype, l[i + half].m_##dtype);        \
+    f->acc.m_##dtype = name##_both_##dtype(f->acc.m_##dtype, l->m_##dtype);    \
+    name##_lanes_##dtype(f);                                                   \
+  }                                                                            \
+  static void name##_step_##dtype(ex_fold *f, const ex_args *x) {              \
+    for (uint32_t p = 0; p < x->n; p++) {                                      \
+      T *lane = &f->lane[f->count++ % EX_LANES].m_##dtype;                     \
+      *lane = name##_both_##dtype(*lane, x->in[0][p * x->step[0]].m_##dtype);  \
+      if (f->count % FOLD_BLOCK == 0) name##_join_##dtype(f);                  \
+    }                                                                          \
+  }                                                                            \
+  static void name##_end_##dtype(ex_fold *f, ex_cell *out) {                   \
+    if (f->count % FOLD_BLOCK) name##_join_##dtype(f);                         \
+    *out = f->acc;                                                             \
+  }
+
+#define FOLD_OF_1(takes, ...) EACH_##takes(FOLD, __VA_ARGS__)
+#define FOLD_OF_2(takes, ...) /* below */
+#define ROW(id, name, class, arity, takes, gives, start, fexpr, iexpr, doc)    \
+  FOLD_OF_##arity(takes, name, start, fexpr, iexpr)
+TSH_OPS_FOLD(ROW)
+#undef ROW
+
+/* ---- FOLD of two operands ----------------------------------------------- */
+static void dot_begin(ex_fold *f) { f->acc.m_i64 = 0; /* of any dtype */ }
+
+static void acc_end(ex_fold *f, ex_cell *out) { *out = f->acc; }
+
+#define DOT(dtype, T, kind, ...)                                               \
+  static void dot_step_##dtype(ex_fold *f, const ex_args *x) {                 \
+    T acc = f->acc.m_##dtype;                                                  \
+    for (uint32_t p = 0; p < x->n; p++) {                                      \
+      T a = x->in[0][p * x->step[0]].m_##dtype;                                \
+      T b = x->in[1][p * x->step[1]].m_##dtype;                                \
+      acc = EXPR_##kind(fma(a, b, acc), a * b + acc);                          \
+    }                                                                          \
+    f->acc.m_##dtype = acc;                                                    \
+  }
+EACH_FI(DOT, )
+
+/* The best value so far is in lane[0], its position in acc, as i64. */
+static void arg_begin(ex_fold *f) {
+  f->acc.m_i64 = 0;
+  f->count = 0;
+}
+
+static void arg_end_i32(ex_fold *f, ex_cell *out) {
+  out->m_i32 = (int32_t)f->acc.m_i64;
+}
+
+/* nan wins, then the larger (smaller) value, then the smaller position. */
+#define ARG_STEP(name, better, dtype, T, from, at)                             \
+  static void name##_step_##dtype##_##from(ex_fold *f, const ex_args *x) {     \
+    for (uint32_t p = 0; p < x->n; p++) {                                      \
+      const T v = x->in[0][p * x->step[0]].m_##dtype;                          \
+      const T best = f->lane[0].m_##dtype;                                     \
+      const int64_t i = x->in[1][p * x->step[1]].at;                           \
+      const int isnan_v = v != v, isnan_best = best != best;                   \
+      int wins = isnan_v != isnan_best   ? isnan_v                             \
+                 : !isnan_v && v != best ? v better best                       \
+                                         : i < f->acc.m_i64;                   \
+      if (f->count++ && !wins) continue;                                       \
+      f->lane[0].m_##dtype = v;                                                \
+      f->acc.m_i64 = i;                                                        \
+    }                                                                          \
+  }
+#define ARG(dtype, T, kind, ...)                                               \
+  ARG_STEP(argmax, >, dtype, T, i32, m_i32)                                    \
+  ARG_STEP(argmax, >, dtype, T, i64, m_i64)                                    \
+  ARG_STEP(argmin, <, dtype, T, i32, m_i32)                                    \
+  ARG_STEP(argmin, <, dtype, T, i64, m_i64)
+EACH_FIB(ARG, )
+
+/* ---- the table of folds ------------------------------------------------- */
+#define FOLDER(dtype, T, kind, name)                                           \
+  [SLOT_##dtype] = {name##_begin_##dtype, name##_step_##dtype,                 \
+                    name##_end_##dtype},
+#define DOTS(dtype, T, kind, ...)                                              \
+  [SLOT_##dtype] = {dot_begin, dot_step_##dtype, acc_end},
+#define ARGS(dtype, T, kind, name, from, end)                                  \
+  [SLOT_##dtype] = {arg_begin, name##_step_##dtype##_##from, end},
+
+#define TABLE_OF_1(takes, id, name) [id] = {EACH_##takes(FOLDER, name)},
+#define TABLE_OF_2(takes, id, name)
+#define ROW(id, name, class, arity, takes, ...)                                \
+  TABLE_OF_##arity(takes, id, name)
+static const ex_folder folders[TSH_NOPS][NSLOT] = {
+    TSH_OPS_FOLD(ROW)[TSH_OP_dot] = {EACH_FI(DOTS, )},
+    [TSH_OP_argmax] = {EACH_FIB(ARGS, argmax, i64, acc_end)},
+    [TSH_OP_argmin] = {EACH_FIB(ARGS, argmin, i64, acc_end)}};
+#undef ROW
+static const ex_folder argmax_i32[NSLOT] = {
+    EACH_FIB(ARGS, argmax, i32, arg_end_i32)};
+static const ex_folder argmin_i32[NSLOT] = {
+    EACH_FIB(ARGS, argmin, i32, arg_end_i32)};
+
+const ex_folder *ex_folder_get(int op, int dtype, int position) {
+  int slot = slot_of(dtype);
+  if (slot < 0 || op < 0 || op >= TSH_NOPS) return NULL;
+  if (position == TSH_i32 && op == TSH_OP_argmax) return &argmax_i32[slot];
+  if (position == TSH_i32 && op == TSH_OP_argmin) return &argmin_i32[slot];
+  return folders[op][slot].begin ? &folders[op][slot] : NULL;
+}
+
+/* ---- memory ------------------------------------------------------------- */
+#define LOAD(dtype, T, kind, ...)                                              \
+  case TSH_##dtype:                                                            \
+    for (uint32_t p = 0; p < n; p++)                                           \
+      out[p].m_##dtype = ((const T *)from)[offset[p]];                         \
+    break;
+void ex_load(ex_cell *out, int dtype, const void *from, const int64_t *offset,
+             uint32_t n) {
+  switch (dtype) { EACH_FIB(LOAD, ) }
+}
+
+#define STORE(dtype, T, kind, ...)                                             \
+  case TSH_##dtype:                                                            \
+    for (uint32_t p = 0; p < n; p++)                                           \
+      ((T *)to)[offset[p]] = in[p * step].m_##dtype;                           \
+    break;
+void ex_store(void *to, const int64_t *offset, int dtype, const ex_cell *in,
+              uint32_t step, uint32_t n) {
+  switch (dtype) { EACH_FIB(STORE, ) }
+}

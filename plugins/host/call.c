@@ -1,0 +1,153 @@
+/* call.c - calls on an open device. Each keeps the sizes right that the ABI
+ * asks for, and turns a plugin's bare failure into a sentence. */
+#include "set.h"
+
+#include <inttypes.h>
+
+enum { SLICE_NS = 50 * 1000 * 1000 };
+
+const char *dev_name(const dev *d) { return d->name; }
+uint32_t dev_id(const dev *d) { return d->id; }
+const tsh_props *dev_props(const dev *d) { return &d->props; }
+
+int dev_has_op(const dev *d, int op, int compute_dtype) {
+  if (op < 0 || (uint32_t)op >= d->props.nops) return 0;
+  if (compute_dtype < 0 || compute_dtype >= TSH_NDTYPE) return 0;
+  return (d->props.op_types[op] & TSH_BIT(compute_dtype)) != 0;
+}
+
+int dev_has_dtype(const dev *d, int dtype) {
+  if (dtype < 0 || dtype >= TSH_NDTYPE) return 0;
+  return (d->props.storage & TSH_BIT(dtype)) != 0;
+}
+
+/* Success without a result is a failure. */
+static tsh_status result(const dev *d, const char *entry, tsh_status rc,
+                         const void *got, tsh_err *err) {
+  rc = dev_call_end(d->name, entry, rc, err);
+  if (rc == TSH_OK && !got)
+    rc = dev_fail(err, TSH_EDEVICE, "%s: %s gave no result", d->name, entry);
+  return rc;
+}
+
+tsh_status dev_alloc(dev *d, uint64_t bytes, tsh_buf **out, tsh_err *err) {
+  tsh_buf *buf = NULL;
+  tsh_err spare;
+  tsh_status rc;
+  *out = NULL;
+  if (bytes == 0)
+    return dev_fail(err, TSH_EINVAL, "%s: a buffer of 0 bytes", d->name);
+  if (bytes > d->props.max_alloc)
+    return dev_fail(err, TSH_ENOMEM,
+                    "out of memory on %s: need %" PRIu64
+                    " bytes, one buffer may have %" PRIu64,
+                    d->name, bytes, d->props.max_alloc);
+  err = dev_call_begin(err, &spare);
+  rc = d->plugin->table.alloc(d->handle, bytes, &buf, err);
+  rc = result(d, "alloc", rc, buf, err);
+  if (rc == TSH_OK) *out = buf;
+  return rc;
+}
+
+void dev_free(dev *d, tsh_buf *buf) {
+  if (buf) d->plugin->table.free(d->handle, buf);
+}
+
+static tsh_status copy(dev *d, const tsh_copy *what, tsh_err *err) {
+  tsh_err spare;
+  tsh_status rc;
+  if (what->bytes == 0) return TSH_OK;
+  err = dev_call_begin(err, &spare);
+  rc = d->plugin->table.copy(d->handle, what, err);
+  return dev_call_end(d->name, "copy", rc, err);
+}
+
+tsh_status dev_write(dev *d, tsh_buf *dst, uint64_t at, const void *src,
+                     uint64_t bytes, tsh_err *err) {
+  /* One field serves both ways; a plugin only reads it when dst is set. */
+  tsh_copy what = {.size = sizeof what,
+                   .dst = dst,
+                   .dst_at = at,
+                   .bytes = bytes,
+                   .host = (void *)src};
+  return copy(d, &what, err);
+}
+
+tsh_status dev_read(dev *d, tsh_buf *src, uint64_t at, void *dst,
+                    uint64_t bytes, tsh_err *err) {
+  tsh_copy what = {.size = sizeof what,
+                   .src = src,
+                   .src_at = at,
+                   .bytes = bytes,
+                   .host = dst};
+  return copy(d, &what, err);
+}
+
+tsh_status dev_copy_within(dev *d, tsh_buf *dst, uint64_t dst_at, tsh_buf *src,
+                           uint64_t src_at, uint64_t bytes, tsh_err *err) {
+  tsh_copy what = {.size = sizeof what,
+                   .dst = dst,
+                   .src = src,
+                   .dst_at = dst_at,
+                   .src_at = src_at,
+                   .bytes = bytes};
+  return copy(d, &what, err);
+}
+
+void *dev_host_ptr(dev *d, tsh_buf *buf) {
+  const tsh_plugin *table = &d->plugin->table;
+  return TSH_HAS(table, host_ptr) ? table->host_ptr(d->handle, buf) : NULL;
+}
+
+tsh_status dev_compile(dev *d, const tsh_kernel *k, tsh_prog **out,
+                       tsh_err *err) {
+  tsh_prog *prog = NULL;
+  tsh_err spare;
+  tsh_status rc;
+  *out = NULL;
+  err = dev_call_begin(err, &spare);
+  rc = d->plugin->table.compile(d->handle, k, &prog, err);
+  rc = result(d, "compile", rc, prog, err);
+  if (rc == TSH_OK) *out = prog;
+  return rc;
+}
+
+void dev_drop(dev *d, tsh_prog *prog) {
+  if (prog) d->plugin->table.drop(d->handle, prog);
+}
+
+tsh_status dev_submit(dev *d, const tsh_batch *batch, uint64_t *ticket,
+                      tsh_err *err) {
+  tsh_err spare;
+  tsh_status rc;
+  *ticket = 0;
+  err = dev_call_begin(err, &spare);
+  rc = d->plugin->table.submit(d->handle, batch, ticket, err);
+  return dev_call_end(d->name, "submit", rc, err);
+}
+
+tsh_status dev_wait(dev *d, uint64_t ticket, tsh_err *err) {
+  tsh_err spare;
+  tsh_status rc;
+  do {
+    err = dev_call_begin(err, &spare);
+    rc = d->plugin->table.wait(d->handle, ticket, SLICE_NS, err);
+  } while (rc == TSH_EPENDING);
+  return dev_call_end(d->name, "wait", rc, err);
+}
+
+tsh_status dev_memstat(dev *d, int trim, tsh_memstat *out, tsh_err *err) {
+  const tsh_plugin *table = &d->plugin->table;
+  tsh_memstat stat = {.size = sizeof stat};
+  tsh_err spare;
+  tsh_status rc;
+  *out = stat;
+  if (!TSH_HAS(table, memstat))
+    return dev_fail(err, TSH_EUNSUPPORTED, "%s does not count its memory",
+                    d->name);
+  err = dev_call_begin(err, &spare);
+  rc = table->memstat(d->handle, trim, &stat, err);
+  stat.size = sizeof stat;
+  *out = stat;
+  return dev_call_end(d->name, "memstat", rc, err);
+}

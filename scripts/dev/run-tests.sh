@@ -1,0 +1,48 @@
+#!/bin/bash
+# Runs every test of one build folder: run-tests.sh BUILD [--asan]
+#
+# Finds: BUILD/tests/*.t (Criterion), tests/lua/*.lua (run by tsh),
+# tests/shell/*.sh, tsh-conform on each plugin, the graph fuzzer. Names that
+# begin with _ are helpers of the tests. --asan: a slow build, so fewer graphs.
+# Tests read TSH (the program), TSH_BUILD, TSH_SOURCE and TSH_CONFORM.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=${TEST_ROOT:-$(cd "$here/../.." && pwd)}
+build=$(cd "$1" && pwd)
+SUITE_LIMIT=600
+graphs=10000
+if [ "${2-}" = --asan ]; then graphs=500; fi
+logs=$build/test-logs
+mkdir -p "$logs"
+# shellcheck source=scripts/dev/tally.sh
+. "$here/tally.sh"
+
+export TSH=$build/tsh TSH_BUILD=$build TSH_SOURCE=$root
+export TSH_CONFORM=$build/tests/conform/tsh-conform
+export LC_ALL=C.UTF-8
+export TSH_TEST_PLUGINS=$build/tests/fault/.libs
+# What the user who runs the tests has set or installed must not matter.
+unset TSH_DEVICE
+export TSH_PLUGIN_PATH=$build/plugins/example/.libs XDG_DATA_HOME=$logs/data
+
+# each KIND PATTERN COMMAND...: a suite per file; a kind without files fails.
+each() {
+  local kind=$1 pattern=$2 f found=0
+  shift 2
+  for f in $pattern; do
+    if [ ! -e "$f" ] || [[ ${f##*/} = _* ]]; then continue; fi
+    found=1
+    suite "$kind/${f##*/}" "$@" "$f"
+  done
+  if [ $found = 0 ]; then suite "$kind" echo "no $pattern"; fi
+}
+
+cd "$logs"
+each unit "$build/tests/*.t" env
+each lua "$root/tests/lua/*.lua" "$TSH" run
+each shell "$root/tests/shell/*.sh" bash
+each conform "$build/plugins/*/.libs/*.so" "$TSH_CONFORM"
+suite fuzz/graphs "$build/tests/fuzz-graph" --graphs "$graphs"
+
+closing_line
+[ "$failed" = 0 ]

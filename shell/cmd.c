@@ -1,0 +1,190 @@
+/* cmd.c - the commands of a session, which begin with a colon. One table
+ * drives the parser, the help and its guesses. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include "shell.h"
+
+/* X(name, letter that always means it, arguments, help) */
+/* clang-format off */
+#define SH_CMDS(X) \
+  X(help,    'h', "[TOPIC]", "this list, or help on a command or function") \
+  X(plan,    'p', "EXPR",    "the kernels that would compute it; runs nothing") \
+  X(devices, 'd', "",        "the devices, * marks the default") \
+  X(plugins, 0,   "[-v]",    "every plugin file and what became of it") \
+  X(doc,     0,   "NAME",    "help on a function; ?NAME is the same") \
+  X(quit,    'q', "[CODE]",  "leave; so does Ctrl-D")
+/* clang-format on */
+
+typedef struct {
+  lt *l;
+  const char *rest; /* what follows the command's name */
+  int quit;         /* SH_GO_ON, or the code to leave with */
+} call;
+
+typedef struct {
+  const char *name;
+  char letter;
+  const char *arguments, *help;
+  int (*run)(call *c); /* an LT code */
+} command;
+
+#define SH_X(name, ...) static int run_##name(call *c);
+SH_CMDS(SH_X)
+#undef SH_X
+
+static const command commands[] = {
+#define SH_X(name, letter, arguments, help)                                    \
+  {#name, letter, arguments, help, run_##name},
+    SH_CMDS(SH_X)
+#undef SH_X
+};
+enum { NCOMMANDS = sizeof commands / sizeof *commands };
+
+/* ---- finding one --------------------------------------------------------- */
+
+/* By its letter, its name, or the beginning of a name that no other has. */
+static const command *find(const char *typed) {
+  const command *found = NULL;
+  size_t length = strlen(typed);
+  int n = 0;
+  for (int i = 0; i < NCOMMANDS; i++) {
+    const command *x = &commands[i];
+    if ((length == 1 && *typed == x->letter) || strcmp(x->name, typed) == 0)
+      return x;
+    if (length && strncmp(x->name, typed, length) == 0) {
+      found = x;
+      n++;
+    }
+  }
+  return n == 1 ? found : NULL;
+}
+
+static void complain(const char *typed) {
+  const char *names[NCOMMANDS + 1], *near;
+  char text[120] = "";
+  size_t length = strlen(typed), used = 0;
+  for (int i = 0; i < NCOMMANDS; i++) {
+    names[i] = commands[i].name;
+    if (length && strncmp(names[i], typed, length) == 0)
+      used += (size_t)snprintf(text + used, sizeof text - used, "%s:%s",
+                               used ? " or " : "", names[i]);
+  }
+  names[NCOMMANDS] = NULL;
+  near = sh_near(typed, names);
+  if (used)
+    fprintf(stderr, "error: ':%s' may be %s\n", typed, text);
+  else if (near)
+    fprintf(stderr, "error: unknown command ':%s' - did you mean :%s? (:help "
+                    "lists all)\n", typed, near);
+  else
+    fprintf(stderr, "error: unknown command ':%s' (:help lists all)\n", typed);
+}
+
+/* ---- help ---------------------------------------------------------------- */
+
+static void list_commands(FILE *out) {
+  for (int i = 0; i < NCOMMANDS; i++)
+    fprintf(out, "  :%-8s %-8s %s\n", commands[i].name, commands[i].arguments,
+            commands[i].help);
+  fputs("\n"
+        "  Anything else is Lua. An expression prints its values, ';' at the\n"
+        "  end mutes them. _ is the last value, out[n] that of entry n.\n"
+        "  An entry that is not complete goes on in the next line; two empty\n"
+        "  lines or Ctrl-C end it. Commands may be shortened.\n",
+        out);
+}
+
+int sh_help(lt *l, const char *topic, FILE *out, FILE *err) {
+  const command *x;
+  if (!topic || !*topic) {
+    list_commands(out);
+    return LT_OK;
+  }
+  x = find(topic + (*topic == ':'));
+  /* A function of the same name is what `tsh help plan` may also mean. */
+  if (x && (*topic == ':' || strcmp(x->name, topic) == 0)) {
+    fprintf(out, ":%s %s\n  %s\n", x->name, x->arguments, x->help);
+    if (*topic != ':') lt_doc(l, topic, out);
+    return LT_OK;
+  }
+  if (lt_doc(l, topic, out) == LT_OK) return LT_OK;
+  fprintf(err, "error: no help on '%s'\n"
+               "  hint: tsh --help and :help list commands, :doc NAME explains "
+               "a function\n", topic);
+  return LT_ERROR;
+}
+
+/* ---- the commands -------------------------------------------------------- */
+
+static int run_help(call *c) { return sh_help(c->l, c->rest, stdout, stderr); }
+
+static int run_doc(call *c) {
+  if (*c->rest) return sh_help(c->l, c->rest, stdout, stderr);
+  fputs("error: :doc needs a name\n", stderr);
+  return LT_USAGE;
+}
+
+static int run_plan(call *c) {
+  int rc;
+  if (!*c->rest) {
+    fputs("error: :plan needs an expression\n", stderr);
+    return LT_USAGE;
+  }
+  sh_run_begin(c->l, 0);
+  rc = lt_plan(c->l, c->rest, stdout, stderr);
+  sh_run_end();
+  return rc;
+}
+
+static int run_devices(call *c) { return lt_devices(c->l, stdout); }
+
+static int run_plugins(call *c) {
+  /* The list always says why, so -v changes nothing yet. */
+  if (!*c->rest || strcmp(c->rest, "-v") == 0) return lt_plugins(c->l, stdout);
+  fprintf(stderr, "error: :plugins takes -v only, not '%s'\n", c->rest);
+  return LT_USAGE;
+}
+
+static int run_quit(call *c) {
+  char *end;
+  long code = strtol(c->rest, &end, 10);
+  if (*end || code < 0 || code > 255) {
+    fprintf(stderr, "error: :quit takes a code from 0 to 255, not '%s'\n",
+            c->rest);
+    return LT_USAGE;
+  }
+  c->quit = (int)code;
+  return LT_OK;
+}
+
+/* ":name rest" or "?rest"; line is ours to change. */
+static int run_line(lt *l, char *line, int *failed) {
+  size_t length = strlen(line);
+  call c = {l, line + 1, SH_GO_ON};
+  char name[32];
+  const command *x;
+  while (length && isspace((unsigned char)line[length - 1]))
+    line[--length] = '\0';
+  if (*line == '?') {
+    snprintf(name, sizeof name, "%s", line[1] ? "doc" : "help");
+  } else {
+    length = strcspn(c.rest, " \t");
+    snprintf(name, sizeof name, "%.*s", (int)length, c.rest);
+    c.rest += length;
+  }
+  c.rest += strspn(c.rest, " \t");
+  x = find(name);
+  if (!x) complain(name);
+  *failed = !x || x->run(&c) != LT_OK;
+  return c.quit;
+}
+
+int sh_command(lt *l, const char *line, int *failed) {
+  char *copy = strdup(line);
+  int rc = SH_GO_ON;
+  *failed = 1;
+  if (copy) rc = run_line(l, copy, failed);
+  free(copy);
+  return rc;
+}

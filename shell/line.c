@@ -1,0 +1,80 @@
+/* line.c - the plain line reader. Nothing else in the shell reads stdin, so
+ * that an editing one can take its place. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/select.h>
+#include <unistd.h>
+#include "shell.h"
+
+struct sh_line {
+  int interactive;
+  char *text; /* getline's */
+  size_t room;
+};
+
+sh_line *sh_line_open(int interactive) {
+  sh_line *s = calloc(1, sizeof *s);
+  if (!s) return NULL;
+  s->interactive = interactive;
+  /* With nothing buffered, pselect knows whether a line is there; and what a
+   * script reads with io.read follows what we read. */
+  if (interactive) setvbuf(stdin, NULL, _IONBF, 0);
+  return s;
+}
+
+void sh_line_close(sh_line *s) {
+  if (!s) return;
+  free(s->text);
+  free(s);
+}
+
+/* Waits for input; 0 after Ctrl-C. SIGINT is let in only while pselect sleeps,
+ * so it cannot fall between the test and the sleep. */
+static int wait_for_line(void) {
+  fd_set in;
+  sigset_t only, before;
+  int ready = 1;
+  sigemptyset(&only);
+  sigaddset(&only, SIGINT);
+  sigprocmask(SIG_BLOCK, &only, &before);
+  for (;;) {
+    FD_ZERO(&in);
+    FD_SET(STDIN_FILENO, &in);
+    if (pselect(STDIN_FILENO + 1, &in, NULL, NULL, NULL, &before) >= 0 ||
+        errno != EINTR)
+      break;
+    if (sh_signal_taken()) {
+      ready = 0;
+      break;
+    }
+  }
+  sigprocmask(SIG_SETMASK, &before, NULL);
+  return ready;
+}
+
+sh_line_result sh_line_read(sh_line *s, const char *prompt,
+                            const char **text) {
+  ssize_t length;
+  *text = NULL;
+  if (s->interactive) {
+    fputs(prompt, stdout);
+    fflush(stdout);
+    if (!wait_for_line()) {
+      fputc('\n', stdout);
+      return SH_LINE_CANCEL;
+    }
+  }
+  errno = 0;
+  length = getline(&s->text, &s->room, stdin);
+  if (length < 0) {
+    int cancelled = errno == EINTR && sh_signal_taken();
+    clearerr(stdin);
+    if (s->interactive) fputc('\n', stdout);
+    return cancelled ? SH_LINE_CANCEL : SH_LINE_END;
+  }
+  if (length && s->text[length - 1] == '\n') s->text[--length] = '\0';
+  if (length && s->text[length - 1] == '\r') s->text[--length] = '\0';
+  *text = s->text;
+  return SH_LINE;
+}

@@ -1,0 +1,115 @@
+/* main.c - from the command line to an exit code (the LT_ codes of lt.h). */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "shell.h"
+
+/* Runs also when a script calls os.exit. A script's output that was lost is an
+ * error, whatever else the script did. */
+static void close_stdout(void) {
+  int lost = ferror(stdout);
+  errno = 0;
+  if (fflush(stdout) != 0) lost = 1;
+  if (!lost) return;
+  fprintf(stderr, "error: stdout could not be written%s%s\n",
+          errno ? ": " : "", errno ? strerror(errno) : "");
+  _exit(LT_ERROR);
+}
+
+/* A Lua string of any text: bytes that mean something are written as \ddd. */
+static void write_quoted(const char *text, FILE *out) {
+  fputc('"', out);
+  for (; *text; text++) {
+    unsigned char c = (unsigned char)*text;
+    if (c < ' ' || c == '"' || c == '\\')
+      fprintf(out, "\\%03d", c);
+    else
+      fputc(c, out);
+  }
+  fputc('"', out);
+}
+
+/* Runs a line of Lua in which %s stands for text, as a string. */
+static int run_line(lt *l, const char *line, const char *text) {
+  char *code = NULL;
+  size_t size = 0;
+  FILE *out = open_memstream(&code, &size);
+  int rc = LT_NOMEM;
+  if (!out) return rc;
+  for (; *line; line++) {
+    if (line[0] == '%' && line[1] == 's') {
+      write_quoted(text, out);
+      line++;
+    } else {
+      fputc(*line, out);
+    }
+  }
+  if (fclose(out) == 0) {
+    sh_run_begin(l, 1);
+    rc = lt_do(l, code, "=tsh", 0, stdout, stderr);
+    sh_run_end();
+  }
+  free(code);
+  return rc;
+}
+
+static int run_step(lt *l, const sh_step *step) {
+  int rc, print = step->option == SH_OPTION_print;
+  if (step->option == SH_OPTION_require)
+    return run_line(l, "_G[%s] = require(%s)", step->text);
+  sh_run_begin(l, 1);
+  rc = lt_do(l, step->text, print ? "=-p" : "=-e", print, stdout, stderr);
+  sh_run_end();
+  return rc;
+}
+
+static int run_script(lt *l, const sh_args *a) {
+  int rc;
+  if (a->bare && access(a->script, F_OK) != 0 && strcmp(a->script, "-") != 0) {
+    const char *near = sh_word_near(a->script);
+    if (near)
+      return sh_usage("no script and no command is called '%s' - did you mean "
+                      "%s?", a->script, near);
+  }
+  sh_run_begin(l, 1);
+  rc = lt_run(l, a->script, a->argc, a->argv, stderr);
+  sh_run_end();
+  return rc;
+}
+
+static int perform(lt *l, const sh_args *a) {
+  int rc = LT_OK;
+  if (a->seed) rc = run_line(l, "seed(math.tointeger(%s))", a->seed);
+  for (int i = 0; i < a->nstep && rc == LT_OK; i++)
+    rc = run_step(l, &a->step[i]);
+  if (rc != LT_OK) return rc;
+  switch (a->task) {
+  case SH_CODE: return LT_OK;
+  case SH_WORD_run: return run_script(l, a);
+  case SH_WORD_devices: return lt_devices(l, stdout);
+  case SH_WORD_plugins: return lt_plugins(l, stdout);
+  case SH_WORD_help: return sh_help(l, a->topic, stdout, stderr);
+  default: return sh_session(l, a->quiet);
+  }
+}
+
+int main(int argc, char **argv) {
+  sh_args a;
+  lt *l = NULL;
+  char text[1200];
+  int rc = sh_args_parse(&a, argc, argv);
+  atexit(close_stdout);
+  if (rc != LT_OK) goto out;
+  if (a.version) printf("%s\n", lt_version());
+  if (a.help || (a.task == SH_WORD_help && !a.topic)) sh_args_help(stdout);
+  if (a.version || a.help || (a.task == SH_WORD_help && !a.topic)) goto out;
+  sh_signals_start();
+  rc = lt_open(&a.lt, &l, text, sizeof text);
+  if (rc != LT_OK) fprintf(stderr, "error: %s\n", text);
+  if (rc == LT_OK) rc = perform(l, &a);
+out:
+  lt_close(l);
+  sh_args_free(&a);
+  return rc;
+}

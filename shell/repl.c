@@ -1,0 +1,154 @@
+/* repl.c - a session: entries are read, run and printed. Off a terminal it is
+ * quiet and ends at the first error. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "shell.h"
+
+typedef struct {
+  lt *l;
+  sh_line *lines;
+  int interactive;
+  char *entry; /* the lines of the entry so far */
+  size_t size, room;
+  int blank; /* empty lines at its end */
+  int code;  /* of the last thing that went wrong, or LT_OK */
+} session;
+
+/* ---- prompts ------------------------------------------------------------- */
+
+static const char *prompt_text(const session *s, char *text, size_t size) {
+  const char *device = lt_device(s->l);
+  if (s->size) return "..> ";
+  if (strcmp(device, "cpu") == 0) return "tsh> ";
+  snprintf(text, size, "tsh[%s]> ", device);
+  return text;
+}
+
+/* A line copied from another session begins with its prompt. */
+static const char *after_prompt(const char *line) {
+  const char *at = line, *end;
+  for (;;) {
+    if (strncmp(at, "tsh> ", 5) == 0)
+      at += 5;
+    else if (strncmp(at, "..> ", 4) == 0)
+      at += 4;
+    else if (strncmp(at, "tsh[", 4) == 0 && (end = strstr(at, "]> ")) != NULL)
+      at = end + 3;
+    else
+      return at;
+  }
+}
+
+static void banner(const session *s) {
+  const char *version = lt_version(), *lua = strstr(version, ", ");
+  int name = (int)(lua ? lua - version : (long)strlen(version));
+  printf("%.*s - %s - %s - :help for help\n", name, version,
+         lua ? lua + 2 : "", lt_device(s->l));
+}
+
+/* ---- entries ------------------------------------------------------------- */
+
+static void clear_entry(session *s) {
+  s->size = 0;
+  s->blank = 0;
+  if (s->entry) s->entry[0] = '\0';
+}
+
+static int add_line(session *s, const char *line) {
+  size_t length = strlen(line), need = s->size + length + 2;
+  if (need > s->room) {
+    char *more = realloc(s->entry, 2 * need);
+    if (!more) return 0;
+    s->entry = more;
+    s->room = 2 * need;
+  }
+  if (s->size) s->entry[s->size++] = '\n';
+  memcpy(s->entry + s->size, line, length + 1);
+  s->size += length;
+  return 1;
+}
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void note_time(const session *s, double seconds) {
+  const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+  int faint = term && strcmp(term, "dumb") != 0 && !(no_color && *no_color);
+  if (!s->interactive || seconds <= 0.5) return;
+  fprintf(stderr, "%stook %.2f s%s\n", faint ? "\033[2m" : "", seconds,
+          faint ? "\033[0m" : "");
+}
+
+static void run_entry(session *s, int final) {
+  double begin = now();
+  int rc;
+  sh_run_begin(s->l, 0);
+  rc = lt_eval(s->l, s->entry, final, stdout, stderr);
+  sh_run_end();
+  if (rc == LT_INCOMPLETE) return;
+  /* A write that Ctrl-C cut short is no lost output. */
+  if (rc == LT_INTERRUPTED) clearerr(stdout);
+  clear_entry(s);
+  s->code = rc;
+  fflush(stdout);
+  if (rc != LT_INTERRUPTED) note_time(s, now() - begin);
+}
+
+/* What follows the line just read: SH_GO_ON or an exit code. */
+static int take_line(session *s, const char *line) {
+  line = after_prompt(line);
+  s->code = LT_OK;
+  if (!s->size && (*line == ':' || *line == '?')) {
+    int failed = 0, rc = sh_command(s->l, line, &failed);
+    if (failed) s->code = LT_ERROR;
+    fflush(stdout);
+    return rc;
+  }
+  if (!s->size && !line[strspn(line, " \t")]) return SH_GO_ON;
+  s->blank = line[strspn(line, " \t")] ? 0 : s->blank + 1;
+  if (!add_line(s, line)) return LT_NOMEM;
+  /* Who is trapped in an entry that never ends presses Enter twice. */
+  run_entry(s, s->interactive && s->blank >= 2);
+  return SH_GO_ON;
+}
+
+/* The end of the input, or Ctrl-D: SH_GO_ON or an exit code. */
+static int take_end(session *s) {
+  if (!s->size) return LT_OK;
+  run_entry(s, 1);
+  clear_entry(s);
+  return s->interactive ? SH_GO_ON : s->code;
+}
+
+static int step(session *s) {
+  char text[160];
+  const char *line;
+  int rc = SH_GO_ON;
+  switch (sh_line_read(s->lines, prompt_text(s, text, sizeof text), &line)) {
+  case SH_LINE: rc = take_line(s, line); break;
+  case SH_LINE_END: rc = take_end(s); break;
+  case SH_LINE_CANCEL:
+    clear_entry(s);
+    if (!s->interactive) rc = LT_INTERRUPTED;
+    break;
+  }
+  if (rc == SH_GO_ON && s->code != LT_OK && !s->interactive) rc = s->code;
+  return rc;
+}
+
+int sh_session(lt *l, int quiet) {
+  session s = {.l = l, .interactive = isatty(STDIN_FILENO)};
+  int rc = SH_GO_ON;
+  s.lines = sh_line_open(s.interactive);
+  if (!s.lines) return LT_NOMEM;
+  if (s.interactive && !quiet && isatty(STDOUT_FILENO)) banner(&s);
+  while (rc == SH_GO_ON) rc = step(&s);
+  sh_line_close(s.lines);
+  free(s.entry);
+  return rc;
+}

@@ -1,0 +1,148 @@
+/* rig.c - see rig.h. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rig.h"
+
+const tsh_plugin *tsh_cpu_query(uint32_t major, uint32_t minor);
+
+uint32_t rig_random(uint32_t *seed) {
+  uint32_t x = *seed;
+  x ^= x << 13;
+  x ^= x >> 17;
+  x ^= x << 5;
+  return *seed = x;
+}
+
+int rig_below(uint32_t *seed, int n) {
+  return (int)(rig_random(seed) >> 8) % n;
+}
+
+void rig_init(rig *r, int rank, int nfold) {
+  memset(r, 0, sizeof *r);
+  r->k.size = sizeof r->k;
+  r->k.rank = (uint16_t)rank;
+  r->k.nfold = (uint16_t)nfold;
+  r->k.inst_size = sizeof *r->inst;
+}
+
+void rig_fini(rig *r) {
+  for (int i = 0; i < RIG_ARGS; i++) free(r->image[i]);
+}
+
+int rig_arg(rig *r, int dtype) {
+  int i = r->k.narg++;
+  r->dtype[i] = (uint8_t)dtype;
+  r->rank[i] = (uint8_t)r->k.rank;
+  r->alias[i] = -1;
+  return i;
+}
+
+/* Numbers that meet the edges of every op now and then. */
+static double number(uint32_t *seed) {
+  static const double odd[] = {0,    -0.0,     1,       -1,   NAN, INFINITY,
+                               1e-40, -INFINITY, 1e30,  -3e9, 0.5, 2.5,
+                               -2.5, 88.5,     -104.0, 1e18, 3,   7};
+  if (rig_below(seed, 8) == 0)
+    return odd[rig_below(seed, (int)(sizeof odd / sizeof *odd))];
+  return rig_below(seed, 2000) / 100.0 - 10;
+}
+
+static int64_t whole(uint32_t *seed) {
+  static const int64_t odd[] = {0, -1, 1, INT32_MIN, INT32_MAX, 31, 32, 64};
+  if (rig_below(seed, 8) == 0) return odd[rig_below(seed, 8)];
+  return rig_below(seed, 200) - 100;
+}
+
+void rig_image(rig *r, int arg, uint32_t *seed) {
+  uint8_t *p = malloc(RIG_BYTES);
+  r->image[arg] = p;
+  for (uint32_t i = 0; p && i < RIG_BYTES / 8; i++) switch (r->dtype[arg]) {
+    case TSH_f32: ((float *)p)[i] = (float)number(seed); break;
+    case TSH_f64: ((double *)p)[i] = number(seed); break;
+    case TSH_i32: ((int32_t *)p)[i] = (int32_t)whole(seed); break;
+    case TSH_i64: ((int64_t *)p)[i] = whole(seed); break;
+    default: p[i] = (uint8_t)rig_below(seed, 2); break;
+    }
+}
+
+int rig_inst(rig *r, int op, int dtype, int a, int b, int c, uint64_t imm,
+             int flags) {
+  int i = r->k.ninst++;
+  r->inst[i] = (tsh_inst){.op = (uint16_t)op,
+                          .dtype = (uint8_t)dtype,
+                          .flags = (uint8_t)flags,
+                          .a = (uint16_t)a,
+                          .b = (uint16_t)b,
+                          .c = (uint16_t)c,
+                          .imm = imm};
+  return i;
+}
+
+static void one_nan(uint8_t *p, int dtype) {
+  float *f = (float *)p;
+  double *d = (double *)p;
+  for (uint32_t i = 0; dtype == TSH_f32 && i < RIG_BYTES / sizeof *f; i++)
+    if (f[i] != f[i]) f[i] = NAN;
+  for (uint32_t i = 0; dtype == TSH_f64 && i < RIG_BYTES / sizeof *d; i++)
+    if (d[i] != d[i]) d[i] = NAN;
+}
+
+static tsh_status submit(const rig *r, const tsh_plugin *p, tsh_dev *dev,
+                         tsh_prog *prog, tsh_buf *const *buf, int64_t *at) {
+  tsh_view view[RIG_ARGS];
+  tsh_err err = {.size = sizeof err, .at = -1};
+  uint64_t ticket;
+  for (int i = 0; i < r->k.narg; i++)
+    view[i] = (tsh_view){buf[i], r->offset[i], NULL, r->stride[i]};
+  tsh_launch launch = {.size = sizeof launch,
+                       .prog = prog,
+                       .extent = r->ext,
+                       .arg = view,
+                       .scalar = r->scalar};
+  tsh_batch batch = {.size = sizeof batch,
+                     .nlaunch = 1,
+                     .launch_size = sizeof launch,
+                     .launch = &launch};
+  tsh_status rc = p->submit(dev, &batch, &ticket, &err);
+  *at = err.at;
+  return rc;
+}
+
+tsh_status rig_run(const rig *r, rig_way way, int arg, uint8_t *out,
+                   int64_t *at) {
+  const tsh_plugin *p = tsh_cpu_query(TSH_ABI_MAJOR, TSH_ABI_MINOR);
+  tsh_kernel k = r->k;
+  tsh_err err = {.size = sizeof err};
+  tsh_dev *dev = NULL;
+  tsh_prog *prog = NULL;
+  tsh_buf *buf[RIG_ARGS] = {NULL};
+  tsh_status rc = TSH_ENOMEM;
+  k.inst = r->inst;
+  k.arg_dtype = r->dtype;
+  k.arg_class = r->class_;
+  k.arg_rank = r->rank;
+  *at = -1;
+  if (!cpu_isa_get(way.isa)) way.isa = "base";
+  rc = cpu_device_open(cpu_isa_get(way.isa), &cpu_system, NULL, &dev, &err);
+  if (rc != TSH_OK) return rc;
+  dev->run.force = way.force;
+  if ((rc = p->compile(dev, &k, &prog, &err)) != TSH_OK) goto out;
+  for (int i = 0; i < k.narg; i++) {
+    if (!r->image[i]) continue;
+    buf[i] = r->alias[i] >= 0 ? buf[r->alias[i]] : NULL;
+    if (buf[i]) continue;
+    if ((rc = p->alloc(dev, RIG_BYTES, &buf[i], &err)) != TSH_OK) goto out;
+    memcpy(buf[i]->mem, r->image[i], RIG_BYTES);
+  }
+  rc = submit(r, p, dev, prog, buf, at);
+  memcpy(out, buf[arg]->mem, RIG_BYTES);
+  one_nan(out, r->dtype[arg]);
+out:
+  for (int i = 0; i < k.narg; i++)
+    if (r->alias[i] < 0) p->free(dev, buf[i]);
+  p->drop(dev, prog);
+  p->close(dev);
+  return rc;
+}

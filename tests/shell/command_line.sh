@@ -1,0 +1,186 @@
+#!/bin/bash
+# The command line: options, subcommands, exit codes, where text goes.
+set -u
+# shellcheck source=tests/shell/_tests.sh
+. "$(dirname "$0")/_tests.sh"
+cd "$dir" || exit 1
+
+# ---- running and printing ----
+run "$TSH" -e ''
+gives 'nothing to do' 0 ''
+run "$TSH" -p '1+1'
+gives '-p prints' 0 2
+run "$TSH" -p '1, nil, 3'
+gives '-p keeps nil between values' 0 '1  nil  3'
+run "$TSH" -p nil
+gives '-p prints a lone nil' 0 nil
+run "$TSH" -e 'x = 2' -p x -e 'x = x * 2' -p 'x, x'
+gives '-e and -p in order' 0 $'2\n4  4'
+run "$TSH" -p '1;'
+gives 'a semicolon mutes' 0 ''
+run "$TSH" -p '0/0'
+gives 'nan has no sign' 0 nan
+run "$TSH" -e 'print(0/0, -(0/0), 1/0)'
+gives 'print of nan has no sign' 0 $'nan\tnan\tinf'
+run "$TSH" -p 'softmax(tensor{1,2,-1,-1.5})'
+gives 'softmax' 0 'f32[4] [0.2541, 0.6907, 0.0344, 0.0209]'
+run "$TSH" -p 'tensor{1,2,3}, tensor{0/0}'
+gives 'two tensors in a line' 0 'i64[3] [1, 2, 3]  f32[1] [nan]'
+run "$TSH" -qp 1
+gives 'letters may stand together' 0 1
+run "$TSH" -p1
+gives 'an argument may stick to its letter' 0 1
+echo 'return {four = 4}' >m.lua
+run "$TSH" -l m -p m.four
+gives '-l requires' 0 4
+run "$TSH" -l nosuchmodule -e 'print(1)'
+refuses '-l of no module' 1 "module 'nosuchmodule' not found"
+run "$TSH" --seed 7 -p 'rand(3)'
+first=$out
+run "$TSH" --seed 7 -p 'rand(3)'
+gives '--seed repeats' 0 "$first"
+run "$TSH" --seed 8 -p 'rand(3)'
+lacks 'another --seed differs' "$out" "$first"
+
+# ---- scripts ----
+cat >args.lua <<'END'
+#!/usr/bin/env tsh
+print(arg[0], arg[1], select("#", ...), ...)
+END
+run "$TSH" run args.lua a -e --help
+gives 'run with arguments' 0 $'args.lua\ta\t3\ta\t-e\t--help'
+run "$TSH" args.lua b
+gives 'a file without run' 0 $'args.lua\tb\t1\tb'
+run "$TSH" -- args.lua b
+gives 'a file after --' 0 $'args.lua\tb\t1\tb'
+run "$TSH" run - x < <(printf '#!tsh\nprint(arg[0], ...)\n')
+gives 'run from stdin' 0 $'-\tx'
+run "$TSH" - < <(echo 'print(1)')
+gives '- alone' 0 1
+echo '1+1' >expression.lua
+run "$TSH" run expression.lua
+refuses 'a script prints nothing by itself' 1 'expression.lua:1: error: '
+echo 'os.exit(7)' >exit.lua
+run "$TSH" run exit.lua
+gives 'os.exit' 7 ''
+echo 'io.stdout:write("x") os.exit(true, true)' >exit.lua
+run "$TSH" run exit.lua
+gives 'os.exit closes the state' 0 x
+
+# ---- exit codes ----
+run "$TSH" -e 'error("bad thing")'
+refuses 'error in -e' 1 '-e:1: error: bad thing'
+run "$TSH" -e 'x = = 1'
+refuses 'syntax error in -e' 1 "-e:1: error: unexpected symbol near '='"
+run "$TSH" -e 'error("x")' -p 1
+refuses 'the first error ends it' 1 'error: x'
+run "$TSH" --nosuch
+refuses 'unknown option' 2 "unknown option '--nosuch'"
+is 'a usage error has two lines' "$(echo "$err" | wc -l)" 2
+run "$TSH" --no-plugin
+refuses 'near option' 2 'did you mean --no-plugins?'
+run "$TSH" -x
+refuses 'unknown letter' 2 "unknown option '-x'"
+run "$TSH" -e
+refuses 'missing argument' 2 '-e needs CODE'
+run "$TSH" --quiet=1
+refuses 'needless value' 2 '--quiet takes no value'
+run "$TSH" --seed x
+refuses 'bad seed' 2 "not 'x'"
+run "$TSH" run
+refuses 'run what?' 2 'run needs FILE'
+run "$TSH" run no.lua
+refuses 'no script' 2 'cannot open no.lua'
+run "$TSH" run .
+refuses 'a folder is no script' 2 'cannot read .'
+run "$TSH" devcies
+refuses 'near subcommand' 2 'did you mean devices?'
+run "$TSH" devices x
+refuses 'argument too many' 2 "what is 'x' for?"
+run "$TSH" -d nope -e ''
+refuses 'no such device' 3 "nope"
+TSH_DEVICE=nope run "$TSH" -e ''
+refuses 'no such device in TSH_DEVICE' 3 "nope"
+TSH_DEVICE=nope run "$TSH" -d cpu -p 1
+gives 'an option beats the environment' 0 1
+export ASAN_OPTIONS=${ASAN_OPTIONS-}:allocator_may_return_null=1
+run "$TSH" -e 'zeros(1 << 20, 1 << 20):repr()'
+refuses 'out of memory' 4 'not enough memory'
+run "$TSH" -e 'pcall(zeros(1 << 20, 1 << 20).repr) print(1)'
+gives 'out of memory, caught' 0 1
+run "$TSH" -e 'x = zeros(1 << 20, 1 << 20) + 1 print(x.shape)'
+gives 'what nobody asks for takes no memory' 0 '[1048576,1048576]'
+run "$TSH" -e 'x = matmul(ones(1 << 20, 1), ones(1, 1 << 20)) x = matmul(x, x)
+  print(x)'
+refuses 'a tensor too large for the device' 4 'out of memory'
+
+# ---- help ----
+run "$TSH" --help
+has 'help lists options' "$out" '--plugin-path DIR'
+is 'help succeeds' "$rc" 0
+run "$TSH" help
+has 'help lists words' "$out" 'tsh [OPTIONS] [run] FILE [ARGS]'
+run "$TSH" --version
+has 'version' "$out" 'tsh 0.'
+has 'version of Lua' "$out" 'Lua 5.4'
+run "$TSH" help matmul
+has 'help on a function' "$out" 'matmul('
+run "$TSH" help plan
+has 'help on a command' "$out" ':plan EXPR'
+run "$TSH" help nosuchthing
+refuses 'help on nothing' 1 "no help on 'nosuchthing'"
+
+# ---- devices and plugins ----
+run "$TSH" devices
+has 'the cpu is listed' "$out" '* cpu'
+is 'devices succeeds' "$rc" 0
+mkdir plugins
+echo junk >plugins/junk.so
+: >plugins/empty.so
+run "$TSH" --plugin-path plugins plugins
+has 'a junk file is refused' "$out" 'junk.so'
+has 'an empty file is refused' "$out" 'empty.so'
+has 'why' "$out" 'refused'
+run "$TSH" --plugin-path plugins --no-plugins plugins
+lacks '--no-plugins finds none' "$out" 'junk.so'
+run "$TSH" --plugin-path plugins -p '1+1'
+gives 'junk costs nothing' 0 2
+run "$TSH" --plugin-path plugins -d junk:0 -e ''
+refuses 'junk as a device' 3 'junk'
+run "$TSH" --plugin-path nosuchfolder -p 1
+gives 'a folder that is not there' 0 1
+
+# B131: drivers that are empty, text or missing never cost the shell anything.
+mkdir lib
+: >lib/libcuda.so.1
+echo junk >lib/libvulkan.so.1
+ln -s /nonexistent lib/libnvrtc.so
+run env LD_LIBRARY_PATH="$dir/lib" "$TSH" -p '1+1'
+gives 'B131: print' 0 2
+run env LD_LIBRARY_PATH="$dir/lib" "$TSH" devices
+is 'B131: devices' "$rc" 0
+run env LD_LIBRARY_PATH="$dir/lib" "$TSH" -d cuda:0 -e ''
+refuses 'B131: absent device' 3 'cuda'
+
+# ---- output that is lost ----
+if [ -w /dev/full ]; then
+  for code in 'print(1)' 'io.write(1)' 'for i = 1, 1e5 do print(i) end' \
+    'print(1) os.exit(0)'; do
+    rc=0
+    err=$("$TSH" -e "$code" 2>&1 >/dev/full) || rc=$?
+    is "status of a full disk: $code" "$rc" 1
+    has "message of a full disk: $code" "$err" 'stdout could not be written'
+  done
+  "$TSH" --version >/dev/full 2>&1
+  is 'version to a full disk' $? 1
+fi
+echo 'for i = 1, 1e6 do print(i) end' >big.lua
+err=$({ "$TSH" run big.lua; echo "status $?" >&2; } 2>&1 >/dev/null | head -1)
+is 'a reader that stays' "$err" 'status 0'
+err=$({ { "$TSH" run big.lua || echo "status $?" >&2; } | head -1 >/dev/null; } 2>&1)
+is 'a reader that leaves' "$err" 'status 141'
+err=$({ { (trap '' PIPE; exec "$TSH" run big.lua) || echo "status $?" >&2; } |
+  head -1 >/dev/null; } 2>&1)
+is 'a reader that leaves, signal ignored before' "$err" 'status 141'
+
+finish

@@ -1,0 +1,169 @@
+#!/bin/bash
+# Ctrl-C while something runs: it comes back at once, nothing swallows it.
+set -u
+# shellcheck source=tests/shell/_tests.sh
+. "$(dirname "$0")/_tests.sh"
+cd "$dir" || exit 1
+ulimit -t 60 # what cannot be stopped ends some time
+
+# A slow build and a busy machine are given more time than the promise.
+limit=200
+case ${TSH_BUILD-} in *asan* | *coverage*) limit=1500 ;; esac
+
+now() { echo $(($(date +%s%N) / 1000000)); }
+
+# begin CODE: runs a script that says `ready`, leaves its $pid.
+begin() {
+  printf 'print("ready")\n%s\n' "$1" >script.lua
+  : >out
+  "$TSH" run script.lua >out 2>err <"${input-/dev/null}" &
+  pid=$!
+  for _ in $(seq 200); do
+    if grep -q ready out; then break; fi
+    sleep 0.02
+  done
+  sleep 0.1
+}
+
+# Waits for $pid; leaves $rc and the time since $start in $ms.
+await() {
+  rc=0
+  wait "$pid" || rc=$?
+  ms=$(($(now) - start))
+  err=$(cat err)
+}
+
+# stops NAME CODE: one SIGINT ends it in time with status 130.
+stops() {
+  local try
+  for try in 1 2 3; do
+    begin "$2"
+    start=$(now)
+    kill -INT "$pid" 2>/dev/null
+    await
+    if [ "$rc" = 130 ] && [ $ms -le $limit ]; then break; fi
+  done
+  is "$1: status" "$rc" 130
+  has "$1: message" "$err" interrupted
+  if [ $ms -le $limit ]; then pass; else fail "$1: took $ms ms, try $try"; fi
+}
+
+stops 'an endless loop' 'while true do end'
+has 'the message names the line' "$err" 'script.lua:2: interrupted'
+has 'and shows it' "$err" '2 | while true do end'
+stops 'a loop in a coroutine' \
+  'coroutine.wrap(function() while true do end end)()'
+stops 'a resumed coroutine that is resumed again and again' \
+  'while true do coroutine.resume(coroutine.create(function()
+     while true do end end)) end'
+stops 'coroutines in coroutines' \
+  'local function deep(n) if n == 0 then while true do end end
+     while true do coroutine.resume(coroutine.create(deep), n - 1) end end
+   deep(5)'
+stops 'a coroutine that yields' \
+  'local f = coroutine.wrap(function() while true do coroutine.yield() end end)
+   while true do f() end'
+stops 'a loop around pcall' \
+  'while true do pcall(function() while true do end end) end'
+stops 'a loop around xpcall' \
+  'while true do xpcall(function() while true do end end, print) end'
+stops 'a message handler that does not end' \
+  'xpcall(function() while true do end end, function() while true do end end)'
+stops 'a message handler of another error' \
+  'xpcall(error, function() while true do end end)'
+stops 'pcall of pcall' 'while true do pcall(pcall, pcall, error) end'
+stops 'a variable that closes slowly' \
+  'local x <close> = setmetatable({}, {__close = function()
+     while true do end end})
+   while true do end'
+stops 'a coroutine that closes slowly' \
+  'local co = coroutine.create(function()
+     local x <close> = setmetatable({}, {__close = function()
+       while true do end end})
+     coroutine.yield() end)
+   coroutine.resume(co)
+   coroutine.close(co)'
+stops 'a comparison in sort' \
+  'table.sort({1, 2, 3}, function() while true do end end)'
+stops 'a metamethod' \
+  'local t = setmetatable({}, {__index = function() while true do end end})
+   return t.x'
+stops 'a loop that is built by load' 'load("while true do end")()'
+stops 'an error thrown away' \
+  'while true do local ok = pcall(error, "x") if ok then break end end'
+stops 'a hook of the script' \
+  'debug.sethook(function() end, "l") while true do end'
+stops 'ops that are recorded for ever' \
+  'local x = ones(4) while true do x = x + 1 end'
+stops 'ops in pcall' \
+  'while true do pcall(function() return (ones(1000) * 2):sum():item() end) end'
+stops 'a matrix product' \
+  'local a = rand(6000, 6000) print(matmul(a, a):sum():item())'
+stops 'a large map' \
+  'local a = rand(20000, 20000) print(exp(sin(a)):sum():item())'
+stops 'a matrix product in pcall' \
+  'local a = rand(6000, 6000)
+   while true do pcall(function() print(matmul(a, a)) end) end'
+
+mkfifo pipe
+sleep 60 >pipe &
+sleeper=$!
+input=pipe stops 'a script that waits for input' 'io.read() while true do end'
+kill "$sleeper"
+wait "$sleeper" 2>/dev/null
+
+# ---- what runs before the end ----
+stops 'on_interrupt' 'on_interrupt(function() print("cleaned") end)
+  while true do end'
+has 'on_interrupt ran' "$(cat out)" cleaned
+stops 'on_interrupt in a coroutine' 'on_interrupt(function() print("cleaned") end)
+  coroutine.wrap(function() pcall(function() while true do end end) end)()'
+has 'on_interrupt ran' "$(cat out)" cleaned
+stops 'on_interrupt that fails' 'on_interrupt(function() error("oops") end)
+  while true do end'
+has 'its error is told' "$err" oops
+stops 'on_interrupt taken back' 'on_interrupt(function() print("cleaned") end)
+  on_interrupt(nil) while true do end'
+lacks 'it does not run' "$(cat out)" cleaned
+stops 'on_interrupt that computes' \
+  'on_interrupt(function() print(ones(3):sum():item()) end)
+   local a = rand(6000, 6000) print(matmul(a, a))'
+has 'it has a working device' "$(cat out)" 3
+
+begin 'on_interrupt(function() print("hangs") while true do end end)
+  while true do end'
+kill -INT "$pid"
+for _ in $(seq 100); do
+  if grep -q hangs out; then break; fi
+  sleep 0.02
+done
+start=$(now)
+kill -INT "$pid"
+await
+is 'a second Ctrl-C ends it at once' "$rc" 130
+
+# ---- a piped session, -e ----
+# said COMMAND...: starts it and waits until it has said `ready`.
+said() {
+  : >out
+  "$@" >out 2>err <input &
+  pid=$!
+  for _ in $(seq 200); do
+    if grep -q ready out; then break; fi
+    sleep 0.02
+  done
+  sleep 0.1
+  start=$(now)
+  kill -INT "$pid"
+  await
+}
+
+printf 'print("ready")\nwhile true do end\nprint("more")\n' >input
+said "$TSH"
+is 'a piped session ends' "$rc" 130
+lacks 'and runs no more' "$(cat out)" more
+said "$TSH" -e 'print("ready") while true do end' -e 'print("more")'
+is '-e ends' "$rc" 130
+lacks 'and no further -e is run' "$(cat out)" more
+
+finish

@@ -1,0 +1,125 @@
+#!/bin/bash
+# A session whose stdin is no terminal: quiet, prints values, stops at the
+# first error.
+set -u
+# shellcheck source=tests/shell/_tests.sh
+. "$(dirname "$0")/_tests.sh"
+cd "$dir" || exit 1
+
+# session TEXT: printf's escapes work.
+session() {
+  # shellcheck disable=SC2059 # the text is meant as a format
+  printf -- "$1" >input
+  run "$TSH" <input
+}
+
+session '1+1\n_*5\nx=3\nx;\n1,nil,3\nx\n'
+gives 'values' 0 $'2\n10\n1  nil  3\n3'
+session '1+1\nerror("x")\n2\n'
+is 'stops at the first error' "$rc/$out" '1/2'
+has 'names the entry' "$err" 'error: x'
+has 'shows the line' "$err" 'in[2]:1: error("x")'
+lacks 'no escapes in stdout' "$out" $'\e'
+lacks 'no escapes in stderr' "$err" $'\e'
+session ''
+gives 'no input' 0 ''
+session '\n\n   \n'
+gives 'empty lines' 0 ''
+session '-- only a comment\n'
+gives 'a comment' 0 ''
+
+# ---- entries of several lines ----
+session 'for i = 1, 2 do\nprint(i)\nend\n7\n'
+gives 'a block' 0 $'1\n2\n7'
+session 'x = 1 +\n2\nx\n'
+gives 'an unfinished expression' 0 3
+session 's = [[a\nb]]\ns\n'
+gives 'a long string' 0 $'a\nb'
+session 'print("abc\n'
+refuses 'an unfinished string is an error at once' 1 'unfinished string'
+session 'if true then\nx = 1\n'
+is 'the end inside an entry' "$rc" 1
+has 'is a syntax error' "$err" "near <eof>"
+session 'function f()\n\n\n\nreturn 1\nend\nf()\n'
+gives 'empty lines inside a function' 0 1
+session 'x = 4 y = 5\nx, y\n'
+gives 'two statements' 0 '4  5'
+session '1+1'
+gives 'no newline at the end' 0 2
+session 'x = 1\r\nx\r\n'
+gives 'lines that end in CR LF' 0 1
+session 'return 5\n'
+gives 'return' 0 5
+session '1 +* 2\n'
+refuses 'the message of the expression' 1 "unexpected symbol near '*'"
+session 'x = = 2\n'
+refuses 'the message of the statement' 1 "unexpected symbol near '='"
+
+# ---- results ----
+session '11\n22\nout[1], out[2], _\n'
+gives 'out' 0 $'11\n22\n11  22  22'
+session '1\nx = 2\n_\n'
+gives '_ is what was printed' 0 $'1\n1'
+session 'out = 5\n1\nout\n'
+gives 'a global of the user wins' 0 $'1\n5'
+session 'tensor{1,2}\n_ + 1\n'
+gives '_ of a tensor' 0 $'i64[2] [1, 2]\ni64[2] [2, 3]'
+session 'nil\nprint(1)\nprint()\n'
+gives 'nil and nothing' 0 $'nil\n1'
+
+# ---- pasted transcripts ----
+session 'tsh> x = 3\ntsh> for i = 1, 2 do\n..> print(i)\n..> end\ntsh[npu:0]> x\n'
+gives 'prompts are stripped' 0 $'1\n2\n3'
+
+# ---- tables ----
+session '{1, 2, {3, 4}}\n{b = 1, a = "x", [10] = true, ["a b"] = nil}\n{}\n'
+gives 'tables' 0 $'{1, 2, {3, 4}}\n{[10] = true, a = "x", b = 1}\n{}'
+session 't = {} t.t = t\nt\n'
+gives 'a cycle' 0 '{t = <cycle>}'
+session '{{{{{1}}}}}\n'
+gives 'depth' 0 '{{{{{...}}}}}'
+session 't = {} for i = 1, 100 do t[i] = i end\n#t\nt\n'
+has 'many fields' "$out" '... 70 more'
+session '{x = tensor{1.5, 2}, w = zeros(9, 9)}\n'
+gives 'tensors inside' 0 '{w = f32[9,9], x = f32[2] [1.5000, 2.0000]}'
+session 'setmetatable({}, {__tostring = function() return "mine" end})\n'
+gives '__tostring' 0 mine
+
+# ---- commands ----
+session ':help\n'
+has 'help lists commands' "$out" ':devices'
+session ':devices\n'
+has 'devices' "$out" '* cpu'
+session ':dev\n'
+has 'a unique beginning' "$out" '* cpu'
+session ':pl softmax\n'
+refuses 'a beginning that two have' 1 ':plan or :plugins'
+session ':plguins\n1\n'
+refuses 'did you mean' 1 "unknown command ':plguins' - did you mean :plugins?"
+session ':xyzzy\n'
+refuses 'nothing near' 1 "unknown command ':xyzzy' (:help lists all)"
+session '1\n:quit 5\n2\n'
+gives 'quit' 5 1
+session ':q\n2\n'
+gives 'the letter q' 0 ''
+session ':quit x\n'
+refuses 'quit with no number' 1 "not 'x'"
+session '?matmul\n'
+has 'a question mark' "$out" 'matmul('
+session ':doc\n'
+refuses 'doc of nothing' 1 ':doc needs a name'
+session ':doc nosuchname\n'
+refuses 'doc of no name' 1 "no help on 'nosuchname'"
+session 'x = rand(100)\n:plan softmax(x)\n'
+is 'plan' "$rc" 0
+has 'plan shows kernels' "$out" ' launch'
+session ':plan 1 +\n'
+refuses 'plan of half an expression' 1 'near <eof>'
+session ':plan 3\n'
+refuses 'plan of a number' 1 'gives no tensor'
+session ':plugins\n:plugins -v\n'
+has 'plugins' "$out" 'built in'
+session ':plugins -x\n'
+refuses 'plugins takes no other' 1 "not '-x'"
+
+finish
