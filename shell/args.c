@@ -109,18 +109,31 @@ static int apply(sh_args *a, int id, const char *text) {
   case SH_OPTION_print:
     if (a->task == SH_SESSION) a->task = SH_CODE;
     return add_step(a, id, text);
-  case SH_OPTION_require: return add_step(a, id, text);
-  case SH_OPTION_device: a->lt.device = text; break;
-  case SH_OPTION_quiet: a->quiet = 1; break;
-  case SH_OPTION_no_plugins: a->lt.no_plugins = 1; break;
-  case SH_OPTION_plugin_path: a->lt.plugin_path = text; break;
+  case SH_OPTION_require:
+    return add_step(a, id, text);
+  case SH_OPTION_device:
+    a->lt.device = text;
+    break;
+  case SH_OPTION_quiet:
+    a->quiet = 1;
+    break;
+  case SH_OPTION_no_plugins:
+    a->lt.no_plugins = 1;
+    break;
+  case SH_OPTION_plugin_path:
+    a->lt.plugin_path = text;
+    break;
   case SH_OPTION_seed:
     if (!*text || text[strspn(text, "0123456789")])
       return sh_usage("--seed needs a whole number, not '%s'", text);
     a->seed = text;
     break;
-  case SH_OPTION_help: a->help = 1; break;
-  case SH_OPTION_version: a->version = 1; break;
+  case SH_OPTION_help:
+    a->help = 1;
+    break;
+  case SH_OPTION_version:
+    a->version = 1;
+    break;
   }
   return LT_OK;
 }

@@ -75,8 +75,10 @@ static void complain(const char *typed) {
   if (used)
     fprintf(stderr, "error: ':%s' may be %s\n", typed, text);
   else if (near)
-    fprintf(stderr, "error: unknown command ':%s' - did you mean :%s? (:help "
-                    "lists all)\n", typed, near);
+    fprintf(stderr,
+            "error: unknown command ':%s' - did you mean :%s? (:help "
+            "lists all)\n",
+            typed, near);
   else
     fprintf(stderr, "error: unknown command ':%s' (:help lists all)\n", typed);
 }
@@ -109,9 +111,11 @@ int sh_help(lt *l, const char *topic, FILE *out, FILE *err) {
     return LT_OK;
   }
   if (lt_doc(l, topic, out) == LT_OK) return LT_OK;
-  fprintf(err, "error: no help on '%s'\n"
-               "  hint: tsh --help and :help list commands, :doc NAME explains "
-               "a function\n", topic);
+  fprintf(err,
+          "error: no help on '%s'\n"
+          "  hint: tsh --help and :help list commands, :doc NAME explains "
+          "a function\n",
+          topic);
   return LT_ERROR;
 }
 

@@ -34,27 +34,20 @@ void sh_line_close(sh_line *s) {
 static int wait_for_line(void) {
   fd_set in;
   sigset_t only, before;
-  int ready = 1;
   sigemptyset(&only);
   sigaddset(&only, SIGINT);
   sigprocmask(SIG_BLOCK, &only, &before);
-  for (;;) {
+  do {
     FD_ZERO(&in);
     FD_SET(STDIN_FILENO, &in);
-    if (pselect(STDIN_FILENO + 1, &in, NULL, NULL, NULL, &before) >= 0 ||
-        errno != EINTR)
-      break;
-    if (sh_signal_taken()) {
-      ready = 0;
-      break;
-    }
-  }
+  } while (pselect(STDIN_FILENO + 1, &in, NULL, NULL, NULL, &before) < 0 &&
+           errno == EINTR && !sh_signal_seen());
+  /* When a line is there too, it was typed after Ctrl-C. */
   sigprocmask(SIG_SETMASK, &before, NULL);
-  return ready;
+  return !sh_signal_taken();
 }
 
-sh_line_result sh_line_read(sh_line *s, const char *prompt,
-                            const char **text) {
+sh_line_result sh_line_read(sh_line *s, const char *prompt, const char **text) {
   ssize_t length;
   *text = NULL;
   if (s->interactive) {

@@ -12,8 +12,8 @@ static void close_stdout(void) {
   errno = 0;
   if (fflush(stdout) != 0) lost = 1;
   if (!lost) return;
-  fprintf(stderr, "error: stdout could not be written%s%s\n",
-          errno ? ": " : "", errno ? strerror(errno) : "");
+  fprintf(stderr, "error: stdout could not be written%s%s\n", errno ? ": " : "",
+          errno ? strerror(errno) : "");
   _exit(LT_ERROR);
 }
 
@@ -70,7 +70,8 @@ static int run_script(lt *l, const sh_args *a) {
     const char *near = sh_word_near(a->script);
     if (near)
       return sh_usage("no script and no command is called '%s' - did you mean "
-                      "%s?", a->script, near);
+                      "%s?",
+                      a->script, near);
   }
   sh_run_begin(l, 1);
   rc = lt_run(l, a->script, a->argc, a->argv, stderr);
@@ -85,12 +86,18 @@ static int perform(lt *l, const sh_args *a) {
     rc = run_step(l, &a->step[i]);
   if (rc != LT_OK) return rc;
   switch (a->task) {
-  case SH_CODE: return LT_OK;
-  case SH_WORD_run: return run_script(l, a);
-  case SH_WORD_devices: return lt_devices(l, stdout);
-  case SH_WORD_plugins: return lt_plugins(l, stdout);
-  case SH_WORD_help: return sh_help(l, a->topic, stdout, stderr);
-  default: return sh_session(l, a->quiet);
+  case SH_CODE:
+    return LT_OK;
+  case SH_WORD_run:
+    return run_script(l, a);
+  case SH_WORD_devices:
+    return lt_devices(l, stdout);
+  case SH_WORD_plugins:
+    return lt_plugins(l, stdout);
+  case SH_WORD_help:
+    return sh_help(l, a->topic, stdout, stderr);
+  default:
+    return sh_session(l, a->quiet);
   }
 }
 

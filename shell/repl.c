@@ -44,8 +44,8 @@ static const char *after_prompt(const char *line) {
 static void banner(const session *s) {
   const char *version = lt_version(), *lua = strstr(version, ", ");
   int name = (int)(lua ? lua - version : (long)strlen(version));
-  printf("%.*s - %s - %s - :help for help\n", name, version,
-         lua ? lua + 2 : "", lt_device(s->l));
+  printf("%.*s - %s - %s - :help for help\n", name, version, lua ? lua + 2 : "",
+         lt_device(s->l));
 }
 
 /* ---- entries ------------------------------------------------------------- */
@@ -130,8 +130,12 @@ static int step(session *s) {
   const char *line;
   int rc = SH_GO_ON;
   switch (sh_line_read(s->lines, prompt_text(s, text, sizeof text), &line)) {
-  case SH_LINE: rc = take_line(s, line); break;
-  case SH_LINE_END: rc = take_end(s); break;
+  case SH_LINE:
+    rc = take_line(s, line);
+    break;
+  case SH_LINE_END:
+    rc = take_end(s);
+    break;
   case SH_LINE_CANCEL:
     clear_entry(s);
     if (!s->interactive) rc = LT_INTERRUPTED;

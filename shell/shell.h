@@ -95,7 +95,8 @@ void sh_signals_start(void);
  * at once. Else it is only remembered, until sh_signal_taken. */
 void sh_run_begin(lt *l, int hard);
 void sh_run_end(void);
-int sh_signal_taken(void);
+int sh_signal_seen(void);
+int sh_signal_taken(void); /* forgets it */
 
 /* ---- near.c ------------------------------------------------------------- */
 /* The name most like what was typed, or NULL when none is near. names ends

@@ -39,6 +39,8 @@ void sh_run_end(void) {
   seen = 0;
 }
 
+int sh_signal_seen(void) { return seen; }
+
 int sh_signal_taken(void) {
   int was = seen;
   seen = 0;

@@ -28,8 +28,9 @@ static size_t class_of(size_t size) { return (size - 1) / STEP; }
 
 void lt_heap_init(lt_heap *h) {
   struct timespec now;
+  long fuse = h->fuse;
   memset(h, 0, sizeof *h);
-  h->fuse = -1;
+  h->fuse = fuse;
   clock_gettime(CLOCK_MONOTONIC, &now);
   /* Address layout is random per process; that and the clock is enough to
    * keep a string in a script from passing for a handle. */
@@ -47,8 +48,8 @@ void lt_heap_fini(lt_heap *h) {
 }
 
 static int spent(lt_heap *h) {
-  if (h->fuse < 0) return 0;
-  if (h->fuse == 0) return 1;
+  if (h->fuse == 0) return 0;
+  if (h->fuse == 1) return 1;
   h->fuse--;
   return 0;
 }

@@ -1,10 +1,12 @@
 /* call.c - functions that are neither one MAP nor one FOLD: matmul take
  * one_hot, and the tests equal and allclose. */
+#include <string.h>
 #include "index.h"
 
 static int call_matmul(lua_State *L) {
   plan_node *a = lt_tensor_get(L, 1), *b = lt_tensor_get(L, 2), **out;
   const plan_shape *s = plan_shape_of(a), *t = plan_shape_of(b);
+  char *shapes;
   tsh_err err;
   lt *l;
   lt_most_args(L, 2);
@@ -13,6 +15,8 @@ static int call_matmul(lua_State *L) {
   err.size = sizeof err;
   if (plan_matmul(l->plan, a, b, out, &err) == TSH_OK) return lt_done(L, 1);
   lua_settop(L, 2);
+  shapes = strstr(err.text, " (");
+  if (shapes) *shapes = '\0'; /* the facts below say them */
   if (s->rank == 2 && t->rank == 2 && s->dim[1] != t->dim[0]) {
     const char *dtype = plan_dtype_name(plan_dtype_of(b));
     if (s->dim[1] == t->dim[1])
@@ -91,6 +95,16 @@ static int call_one_hot(lua_State *L) {
   err.size = sizeof err;
   lt_check(L, plan_one_hot(l->plan, at, n, dtype, out, &err), &err);
   return lt_done(L, 1);
+}
+
+static int call_promote(lua_State *L) {
+  int a = lt_arg_dtype(L, 1), b = lt_arg_dtype(L, 2), c = plan_promote(a, b);
+  lt_most_args(L, 2);
+  if (!c)
+    return lt_fail(L, NULL, "%s and %s have no common dtype",
+                   plan_dtype_name(a), plan_dtype_name(b));
+  lua_pushstring(L, plan_dtype_name(c));
+  return 1;
 }
 
 /* ---- one boolean of two tensors
@@ -192,6 +206,9 @@ const lt_function lt_call_functions[] = {
      "A new last axis of n, 1 at the position (1..n), else 0; i64 unless "
      "dtype= says else.",
      call_one_hot, NULL, NULL, BOTH},
+    {"promote", "a, b", "",
+     "The dtype of an op of two tensors of dtypes a and b, as a word.",
+     call_promote, NULL, NULL, LT_GLOBAL},
     {"equal", "a, b", "",
      "One boolean: are shapes and all elements equal? nan equals nothing.",
      call_equal, NULL, NULL, BOTH},

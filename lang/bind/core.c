@@ -292,6 +292,7 @@ int lt_open_tsh_core(lua_State *L) {
                                  {"fail", core_fail},
                                  {"set_saves", core_set_saves},
                                  {"ops", lt_tsh_ops},
+      {"functions", lt_functions_list},
                                  {"read_csv", lt_read_csv},
                                  {NULL, NULL}};
   luaL_newlib(L, own);

@@ -128,6 +128,18 @@ static void write_function(const lt_function *f, FILE *out) {
   write_aliases(f->name, out);
 }
 
+/* What stands behind a tensor and a colon. */
+static void write_methods(FILE *out) {
+  paragraph p = {out, 0};
+  const lt_function *f, *real;
+  add_words(&p, "Methods:");
+  for (size_t i = 0; (f = lt_function_at(i)) != NULL; i++) {
+    real = f->alias ? lt_function_find(f->alias) : f;
+    if (real && real->kind & LT_METHOD) add_words(&p, f->name);
+  }
+  end_paragraph(&p);
+}
+
 static int function_doc(const char *name, FILE *out) {
   const lt_function *f = lt_function_find(name);
   if (!f) return 0;
@@ -137,6 +149,7 @@ static int function_doc(const char *name, FILE *out) {
     if (real) f = real;
   }
   write_function(f, out);
+  if (strcmp(f->name, "tensor") == 0) write_methods(out);
   return 1;
 }
 

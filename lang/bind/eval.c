@@ -164,8 +164,8 @@ static int run_entry(lua_State *L) {
 
 int lt_do(lt *l, const char *code, const char *chunk, int print, FILE *out,
           FILE *err) {
-  entry e = {.code = code, .chunk = chunk, .print = print, .final = 1,
-             .out = out};
+  entry e = {
+      .code = code, .chunk = chunk, .print = print, .final = 1, .out = out};
   return lt_protect(l, run_entry, &e, LT_SCRIPT, err);
 }
 
@@ -182,8 +182,7 @@ static void note_local(lt *l, const char *code, FILE *err) {
     return;
   name += 5 + strspn(name + 5, " \t");
   n = strspn(name, word);
-  if (n == 0 || n > 64 || (n == 8 && strncmp(name, "function", n) == 0))
-    return;
+  if (n == 0 || n > 64 || (n == 8 && strncmp(name, "function", n) == 0)) return;
   /* Used again in the same entry it has served. */
   for (again = name + n; *again; again += again[0] != '\0') {
     size_t length = strspn(again, word);
@@ -192,15 +191,21 @@ static void note_local(lt *l, const char *code, FILE *err) {
     if (!*again) break;
   }
   lt_session_of(l)->local_noted = 1;
-  fprintf(err, "note: '%.*s' is local to this entry; drop 'local' to keep "
-               "it\n", (int)n, name);
+  fprintf(err,
+          "note: '%.*s' is local to this entry; drop 'local' to keep "
+          "it\n",
+          (int)n, name);
 }
 
 int lt_eval(lt *l, const char *code, int final, FILE *out, FILE *err) {
   lt_session *s = lt_session_of(l);
   char chunk[32];
-  entry e = {.code = code, .chunk = chunk, .print = 1, .final = final,
-             .keep = 1, .out = out};
+  entry e = {.code = code,
+             .chunk = chunk,
+             .print = 1,
+             .final = final,
+             .keep = 1,
+             .out = out};
   int rc;
   snprintf(chunk, sizeof chunk, "=in[%d]", s->number);
   rc = lt_protect(l, run_entry, &e, LT_ENTRY, err);

@@ -25,10 +25,14 @@ static double bfloat_value(uint16_t h) {
 
 double layout_real(int dtype, const void *cells, int64_t i) {
   switch (dtype) {
-  case TSH_f16: return half_value(((const uint16_t *)cells)[i]);
-  case TSH_bf16: return bfloat_value(((const uint16_t *)cells)[i]);
-  case TSH_f32: return (double)((const float *)cells)[i];
-  default: return ((const double *)cells)[i];
+  case TSH_f16:
+    return half_value(((const uint16_t *)cells)[i]);
+  case TSH_bf16:
+    return bfloat_value(((const uint16_t *)cells)[i]);
+  case TSH_f32:
+    return (double)((const float *)cells)[i];
+  default:
+    return ((const double *)cells)[i];
   }
 }
 
@@ -56,20 +60,28 @@ static const char *special_text(double v) {
 /* So many decimal digits survive a trip through the dtype. */
 static int sure_digits(int dtype) {
   switch (dtype) {
-  case TSH_bf16: return 4; /* 2 would do, but 256 should not print 2.6e+02 */
-  case TSH_f16: return 5;
-  case TSH_f32: return 6;
-  default: return 15;
+  case TSH_bf16:
+    return 4; /* 2 would do, but 256 should not print 2.6e+02 */
+  case TSH_f16:
+    return 5;
+  case TSH_f32:
+    return 6;
+  default:
+    return 15;
   }
 }
 
 static int same_value(int dtype, double v, const char *text) {
   double back = strtod(text, NULL);
   switch (dtype) {
-  case TSH_f16: return fabs(back - v) <= fabs(v) * 0x1p-13;
-  case TSH_bf16: return fabs(back - v) <= fabs(v) * 0x1p-10;
-  case TSH_f32: return (float)back == (float)v;
-  default: return back == v;
+  case TSH_f16:
+    return fabs(back - v) <= fabs(v) * 0x1p-13;
+  case TSH_bf16:
+    return fabs(back - v) <= fabs(v) * 0x1p-10;
+  case TSH_f32:
+    return (float)back == (float)v;
+  default:
+    return back == v;
   }
 }
 
@@ -118,7 +130,8 @@ static int style_of(const spread *s) {
 static int cell_text(const format *f, int dtype, const void *cells, int64_t i,
                      char *text) {
   double v;
-  if (f->style == EXACT) return (int)strlen(layout_exact(dtype, cells, i, text));
+  if (f->style == EXACT)
+    return (int)strlen(layout_exact(dtype, cells, i, text));
   v = layout_real(dtype, cells, i);
   if (special_text(v)) return (int)strlen(strcpy(text, special_text(v)));
   if (f->style == WHOLE) return snprintf(text, LAYOUT_CELL, "%.0f.", v);

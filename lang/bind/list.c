@@ -51,11 +51,16 @@ static void put_bytes(row *r, int column, uint64_t bytes) {
 
 static const char *kind_text(uint32_t kind) {
   switch (kind) {
-  case TSH_CPU: return "cpu";
-  case TSH_GPU: return "gpu";
-  case TSH_NPU: return "npu";
-  case TSH_REMOTE: return "remote";
-  default: return "other";
+  case TSH_CPU:
+    return "cpu";
+  case TSH_GPU:
+    return "gpu";
+  case TSH_NPU:
+    return "npu";
+  case TSH_REMOTE:
+    return "remote";
+  default:
+    return "other";
   }
 }
 
@@ -169,8 +174,7 @@ static int explain(lua_State *L) {
   luaL_checkstack(L, 10, NULL);
   nodes = lua_newuserdatauv(L, ((size_t)n + 1) * sizeof *nodes, 0);
   used = gather(L, 2, n, nodes, q->out);
-  if (used)
-    lt_check(L, plan_explain(l->plan, nodes, used, q->out, &err), &err);
+  if (used) lt_check(L, plan_explain(l->plan, nodes, used, q->out, &err), &err);
   return 0;
 }
 

@@ -12,8 +12,7 @@ const char *lt_version(void) { return "tsh " TSH_VERSION ", " LUA_RELEASE; }
 
 /* ---- opening and closing ------------------------------------------------- */
 
-static int say(tsh_status status, const tsh_err *err, char *text,
-               size_t size) {
+static int say(tsh_status status, const tsh_err *err, char *text, size_t size) {
   if (status == TSH_OK) return LT_OK;
   snprintf(text, size, "%s", err->text);
   return status == TSH_ENOMEM   ? LT_NOMEM
@@ -102,13 +101,17 @@ static int code_of(lua_State *L, int status) {
   return why == TSH_ENODEV ? LT_NODEVICE : LT_ERROR;
 }
 
-static void note_failures(lt *l, FILE *err) {
+/* told: an error has been reported; what failed with it needs no note. */
+static void note_failures(lt *l, int told, FILE *err) {
   unsigned n = plan_failures(l->plan);
+  if (told) return;
   if (n == 1)
     fputs("note: a value that nothing asked for could not be computed\n", err);
   else if (n)
-    fprintf(err, "note: %u values that nothing asked for could not be "
-                 "computed\n", n);
+    fprintf(err,
+            "note: %u values that nothing asked for could not be "
+            "computed\n",
+            n);
 }
 
 int lt_protect(lt *l, lua_CFunction body, void *ud, int form, FILE *err) {
@@ -128,7 +131,7 @@ int lt_protect(lt *l, lua_CFunction body, void *ud, int form, FILE *err) {
     lua_pushliteral(L, "interrupted");
     lt_report(l, form, err);
   }
-  note_failures(l, err);
+  note_failures(l, status != LUA_OK, err);
   lua_settop(L, base - 1);
   if (!lt_interrupt_end(l, form == LT_SCRIPT)) return code;
   /* What was under way would be computed together with the next value. */

@@ -47,8 +47,8 @@ lt_screen lt_screen_of(FILE *out) {
   struct winsize window;
   const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
   if (!isatty(fileno(out))) return screen;
-  screen.dim = term && *term && strcmp(term, "dumb") != 0 &&
-               (!no_color || !*no_color);
+  screen.dim =
+      term && *term && strcmp(term, "dumb") != 0 && (!no_color || !*no_color);
   if (ioctl(fileno(out), TIOCGWINSZ, &window) != 0) return screen;
   if (window.ws_col >= 20) screen.width = window.ws_col;
   /* The header and the next prompt stay on the screen too. */
@@ -132,8 +132,7 @@ static void fetch_boxes(lua_State *L, plan_node *x, const layout *l,
   int n = box_count(l), top = lua_gettop(L);
   size_t room = (size_t)l->shown * plan_dtype_bytes(l->dtype);
   char *host = lua_newuserdatauv(L, room, 0);
-  plan_node **nodes =
-      lua_newuserdatauv(L, (size_t)n * sizeof(plan_node *), 0);
+  plan_node **nodes = lua_newuserdatauv(L, (size_t)n * sizeof(plan_node *), 0);
   lua_createtable(L, n, 0);
   for (int i = 0; i < n; i++) {
     plan_node **out = lt_tensor_new(L);
@@ -287,8 +286,8 @@ static void repr_write(const plan_node *x, const void *cells, FILE *out) {
 
 int lt_repr(lua_State *L) {
   plan_node *x = lt_tensor_get(L, 1);
-  size_t bytes = (size_t)plan_shape_of(x)->count *
-                 plan_dtype_bytes(plan_dtype_of(x));
+  size_t bytes =
+      (size_t)plan_shape_of(x)->count * plan_dtype_bytes(plan_dtype_of(x));
   void *cells = lua_newuserdatauv(L, bytes + 1, 0);
   tsh_err err = {.size = sizeof err};
   lt_sheet *s;

@@ -30,7 +30,7 @@ typedef struct {
   size_t handle_block; /* size of the block that holds a handle; 0 at first */
   size_t last;         /* size of the last block asked for */
   size_t bytes;        /* that Lua holds now */
-  long fuse;           /* > 0: allocations left; 0: all fail; -1: no limit */
+  long fuse;           /* 0: off; n: the n-th and later allocations fail */
   uint32_t protos;     /* functions compiled: empties the cache of sites */
 } lt_heap;
 
@@ -329,6 +329,7 @@ void lt_shape_open(lua_State *L);
 
 /* table.c */
 void lt_functions_open(lua_State *L, int globals, int methods, int own);
+int lt_functions_list(lua_State *L); /* pushes the table as Lua tables */
 
 /* tsh.c, core.c, tape.c, csv.c, lib.c */
 int lt_tsh_ops(lua_State *L);

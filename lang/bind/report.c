@@ -43,16 +43,15 @@ int lt_note_callers(lua_State *L) {
   lt_session *s = lt_session_of(lt_of(L));
   char place[PLACE];
   lua_Debug at;
-  int level = blamed_level(
-      L, lua_type(L, 1) == LUA_TSTRING ? lua_tostring(L, 1) : NULL);
+  int level = blamed_level(L, lua_type(L, 1) == LUA_TSTRING ? lua_tostring(L, 1)
+                                                            : NULL);
   size_t used = 0;
   s->called[0] = '\0';
   for (int n = 0; user_frame(L, &level, &at, place); level++, n++) {
     size_t room = sizeof s->called - used;
-    int more = n == CALLERS
-                   ? snprintf(s->called + used, room, ", ...")
-                   : snprintf(s->called + used, room, "%s%s", n ? ", " : "",
-                              place);
+    int more = n == CALLERS ? snprintf(s->called + used, room, ", ...")
+                            : snprintf(s->called + used, room, "%s%s",
+                                       n ? ", " : "", place);
     if (more < 0 || (size_t)more >= room) break;
     used += (size_t)more;
     if (n == CALLERS) break;
@@ -118,15 +117,13 @@ static void write_source(const place_info *p, int form, const char *caret,
   int blank = (int)strspn(p->source, " \t"), digits;
   if (form == LT_ENTRY) {
     fprintf(err, "  %s: %s\n", p->text, p->source + blank);
-    if (caret)
-      fprintf(err, "  %*s%.*s\n", (int)p->size + 2, "", size, caret);
+    if (caret) fprintf(err, "  %*s%.*s\n", (int)p->size + 2, "", size, caret);
     return;
   }
   digits = fprintf(err, "  %d", p->line);
   fprintf(err, " | %s\n", p->source);
   if (caret)
-    fprintf(err, "%*s | %.*s%.*s\n", digits, "", blank, p->source, size,
-            caret);
+    fprintf(err, "%*s | %.*s%.*s\n", digits, "", blank, p->source, size, caret);
 }
 
 /* The lines after the first; those that show the source are made anew. */
@@ -157,6 +154,18 @@ static int entry_place(lt *l, place_info *p) {
   return split_place(l, text, p);
 }
 
+/* "item: interrupted" comes from a device: "interrupted in item". */
+static void write_interrupted(const lt *l, const char *message, int size,
+                              FILE *err) {
+  static const char word[] = ": interrupted";
+  int name = size - (int)(sizeof word - 1);
+  if (name > 0 && strncmp(message + name, word, sizeof word - 1) == 0)
+    fprintf(err, "interrupted in %.*s", name, message);
+  else
+    fprintf(err, "%.*s", size, message);
+  fprintf(err, ", after %.2f s\n", lt_seconds(l));
+}
+
 static void write_screen(lt *l, const char *message, int form, FILE *err) {
   const char *called = lt_session_of(l)->called;
   place_info p;
@@ -168,7 +177,7 @@ static void write_screen(lt *l, const char *message, int form, FILE *err) {
   if (form == LT_SCRIPT && p.size) fprintf(err, "%s: ", p.text);
   size = (int)strcspn(message, "\n");
   if (l->interrupted)
-    fprintf(err, "%.*s, after %.2f s\n", size, message, lt_seconds(l));
+    write_interrupted(l, message, size, err);
   else
     fprintf(err, "error: %.*s\n", size, message);
   write_rest(&p, form, message + size + (message[size] == '\n'), err);

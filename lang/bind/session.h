@@ -35,7 +35,7 @@ typedef struct {
   char *text;
   size_t size;
 } lt_sheet;
-lt_sheet *lt_sheet_new(lua_State *L); /* pushed */
+lt_sheet *lt_sheet_new(lua_State *L);           /* pushed */
 void lt_sheet_close(lua_State *L, lt_sheet *s); /* text, size are good now */
 
 /* ---- what a tensor looks like (print.c) ---------------------------------- */

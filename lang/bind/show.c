@@ -62,9 +62,12 @@ static void show_quoted(show *s, int i) {
 
 static int key_class(lua_State *L, int i) {
   switch (lua_type(L, i)) {
-  case LUA_TNUMBER: return 0;
-  case LUA_TSTRING: return 1;
-  default: return 2;
+  case LUA_TNUMBER:
+    return 0;
+  case LUA_TSTRING:
+    return 1;
+  default:
+    return 2;
   }
 }
 
@@ -264,7 +267,8 @@ void lt_show(lua_State *L, int first, int n, FILE *out) {
   lua_settop(L, top);
 }
 
-/* ---- print and tostring --------------------------------------------------- */
+/* ---- print and tostring ---------------------------------------------------
+ */
 
 /* Like Lua's, and several tensors are computed in one flush. */
 static int print(lua_State *L) {

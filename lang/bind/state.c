@@ -106,6 +106,7 @@ int lt_state_open(lt *l, char *text, size_t size) {
   l->L = L = lua_newstate(lt_heap_alloc, &l->heap);
   if (!L) {
     snprintf(text, size, "not enough memory");
+    lt_heap_fini(&l->heap);
     return LT_NOMEM;
   }
   lt_of(L) = l;

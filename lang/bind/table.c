@@ -43,6 +43,38 @@ void lt_functions_open(lua_State *L, int globals, int methods, int own) {
   }
 }
 
+static void set_text(lua_State *L, const char *key, const char *text) {
+  if (!text) return;
+  lua_pushstring(L, text);
+  lua_setfield(L, -2, key);
+}
+
+static void set_kind(lua_State *L, const char *key, int on) {
+  lua_pushboolean(L, on);
+  lua_setfield(L, -2, key);
+}
+
+int lt_functions_list(lua_State *L) {
+  const lt_function *f;
+  lua_Integer n = 0;
+  lua_newtable(L);
+  for (size_t i = 0; (f = lt_function_at(i)) != NULL; i++) {
+    int kind = f->alias ? lt_function_find(f->alias)->kind : f->kind;
+    if (!kind) continue; /* has a name for errors only */
+    lua_createtable(L, 0, 8);
+    set_text(L, "name", f->name);
+    set_text(L, "args", f->args);
+    set_text(L, "options", f->options);
+    set_text(L, "doc", f->doc);
+    set_text(L, "alias", f->alias);
+    set_kind(L, "global", kind & LT_GLOBAL);
+    set_kind(L, "method", kind & LT_METHOD);
+    set_kind(L, "field", kind & LT_FIELD);
+    lua_rawseti(L, -2, ++n);
+  }
+  return 1;
+}
+
 int lt_is_ours(lua_State *L, const char *name) {
   int ours;
   lua_rawgeti(L, LUA_REGISTRYINDEX, lt_of(L)->own);

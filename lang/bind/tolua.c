@@ -69,8 +69,10 @@ static int next_row(lua_State *L) {
   plan_node *x = lt_tensor_get(L, 1);
   int64_t i = lt_arg_whole(L, 2, "a position") + 1;
   if (i > plan_shape_of(x)->dim[0]) return 0;
-  lua_pushinteger(L, i);
+  lt_begin(L);
   lt_push_row(L, x, i - 1);
+  lua_pushinteger(L, i);
+  lua_insert(L, -2);
   return lt_done(L, 2);
 }
 

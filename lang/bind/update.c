@@ -41,6 +41,15 @@ static plan_operand in_dtype(lua_State *L, plan_node *x, plan_operand v) {
   return tensor(lt_push_cast(L, v.node, dtype));
 }
 
+/* Pushes the one element of v without axes. */
+static void push_one(lua_State *L, plan_node *v) {
+  plan_node **out = lt_tensor_new(L);
+  tsh_err err;
+  err.size = sizeof err;
+  lt_check(L, plan_reshape(lt_of(L)->plan, v, lt_shape_of(L, 0, NULL), out,
+                           &err), &err);
+}
+
 /* Pushes x with the selected part replaced by v, which broadcasts to it. */
 static void push_set(lua_State *L, plan_node *x, const lt_selection *s,
                      plan_operand v) {
@@ -51,6 +60,10 @@ static void push_set(lua_State *L, plan_node *x, const lt_selection *s,
   v = in_dtype(L, x, v);
   if (v.kind == PLAN_TENSOR && s->reshaped) {
     /* Its axes are those of x[index]; the planner's range keeps all axes. */
+    if (plan_shape_of(v.node)->count == 1 && s->rank == 0) {
+      push_one(L, v.node);
+      v.node = lt_tensor_test(L, -1);
+    }
     lt_push_expand(L, v.node, lt_shape_of(L, s->rank, s->dim));
     for (uint32_t i = 0; i < shape->rank; i++) dim[i] = s->range[i].count;
     lt_push_reshape(L, -1, lt_shape_of(L, (int)shape->rank, dim));

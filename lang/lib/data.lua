@@ -2,7 +2,6 @@
 --
 -- Rows of data: the first axis of every tensor counts samples.
 local core = require "tsh.core"
-local fail = require "tsh.fail"
 local files = require "tsh.files"
 
 local data = {}
@@ -43,18 +42,18 @@ end
 
 local function check_rows(name, x, y)
   if not core.is_tensor(x) or #x.shape == 0 then
-    fail(name .. ": argument 1 must be a tensor with rows")
+    core.fail(name .. ": argument 1 must be a tensor with rows")
   end
   if y == nil then return end
   if not core.is_tensor(y) or y.shape[1] ~= x.shape[1] then
-    fail(("%s: %s rows need as many labels, got %s"):format(name,
+    core.fail(("%s: %s rows need as many labels, got %s"):format(name,
       x.shape[1], core.is_tensor(y) and tostring(y.shape) or type(y)))
   end
 end
 
 local function check_key(name, key)
   if math.type(key) ~= "integer" then
-    fail(name .. ": a key is an integer, got " .. tostring(key))
+    core.fail(name .. ": a key is an integer, got " .. tostring(key))
   end
 end
 
@@ -73,7 +72,7 @@ function data.split(x, y, fraction, key)
   check_rows("data.split", x, y)
   check_key("data.split", key)
   if type(fraction) ~= "number" or not (fraction >= 0 and fraction <= 1) then
-    fail("data.split: the fraction is a number from 0 to 1, got "
+    core.fail("data.split: the fraction is a number from 0 to 1, got "
       .. tostring(fraction))
   end
   local n = x.shape[1]
@@ -98,7 +97,7 @@ end
 function data.batches(x, y, size, key)
   check_rows("data.batches", x, y)
   if math.type(size) ~= "integer" or size < 1 then
-    fail("data.batches: a size is an integer from 1, got "
+    core.fail("data.batches: a size is an integer from 1, got "
       .. tostring(size))
   end
   if key ~= nil then

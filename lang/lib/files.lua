@@ -2,12 +2,11 @@
 --
 -- Files of numbers become tensors.
 local core = require "tsh.core"
-local fail = require "tsh.fail"
 
 local function check_options(options)
   for k in pairs(options) do -- order-free
     if k ~= "labels" then
-      fail(("read: unknown option '%s'"):format(tostring(k)),
+      core.fail(("read: unknown option '%s'"):format(tostring(k)),
         "it has: labels")
     end
   end
@@ -39,12 +38,12 @@ local readers = { csv = csv, txt = csv, tsv = csv }
 --- Example: local x, y = read("digits.csv", {labels = true})
 local function read(path, options)
   if type(path) ~= "string" then
-    fail("read: argument 1 must be a path, got " .. type(path))
+    core.fail("read: argument 1 must be a path, got " .. type(path))
   end
   local ending = path:match("%.(%w+)$")
   local reader = ending and readers[ending:lower()]
   if not reader then
-    fail(("read: %s: no reader for this kind of file"):format(path),
+    core.fail(("read: %s: no reader for this kind of file"):format(path),
       "it reads .csv .tsv .txt")
   end
   return reader(path, options)

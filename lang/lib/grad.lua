@@ -4,7 +4,6 @@
 -- the records are walked backwards and the rules, which record ops themselves,
 -- give the gradients. So gradients nest.
 local core = require "tsh.core"
-local fail = require "tsh.fail"
 local rules = require "tsh.rules"
 local tree = require("tsh.tree").tree
 
@@ -130,7 +129,7 @@ local function fail_argument(name, argument, n)
   elseif what == "table" then
     what = "a table without a float tensor"
   end
-  fail(("%s: argument %d is %s; gradients exist for %s"):format(name, n,
+  core.fail(("%s: argument %d is %s; gradients exist for %s"):format(name, n,
     what, sorted_names(FLOAT)), core.is_tensor(argument)
     and 'x:cast("f32")' or nil)
 end
@@ -163,11 +162,11 @@ end
 
 local function check_result(name, y)
   if not core.is_tensor(y) then
-    fail(("%s: the function must return a tensor of one element, got %s")
+    core.fail(("%s: the function must return a tensor of one element, got %s")
       :format(name, type(y)))
   end
   if FLOAT[y.dtype] and #y.shape == 0 then return end
-  fail(("%s: the function must return one float number, got %s")
+  core.fail(("%s: the function must return one float number, got %s")
     :format(name, describe(y)), #y.shape > 0 and "sum or mean of the result"
     or 'a float result: y:cast("f32")')
 end
@@ -186,12 +185,12 @@ end
 
 local function check_function(name, f, n)
   if type(f) ~= "function" and not (getmetatable(f) or {}).__call then
-    fail(("%s: argument 1 must be a function, got %s"):format(name,
+    core.fail(("%s: argument 1 must be a function, got %s"):format(name,
       type(f)))
   end
   if n == nil then return 1 end
   if math.type(n) == "integer" and n >= 1 then return n end
-  fail(("%s: argument 2 counts arguments from 1, got %s"):format(name,
+  core.fail(("%s: argument 2 counts arguments from 1, got %s"):format(name,
     tostring(n)))
 end
 
@@ -226,7 +225,7 @@ end
 -- f with element i of leaf k moved by d.
 local function moved(f, leaves, restore, k, i, d)
   local copy = table.move(leaves, 1, #leaves, 1, {})
-  local flat = leaves[k]:reshape({ tree.count(leaves[k]) })
+  local flat = leaves[k]:reshape({ core.count(leaves[k]) })
   local v = core.slice0(flat, { { i - 1, 1, 1 } }) + d
   copy[k] = core.set0(flat, { { i - 1, 1, 1 } }, v):reshape(leaves[k].shape)
   return f(restore(copy)):item()
@@ -234,14 +233,14 @@ end
 
 local function check_leaf(f, leaves, restore, k, gradient, o)
   local worst = 0
-  local values = gradient:reshape({ tree.count(gradient) }):table()
+  local values = gradient:reshape({ core.count(gradient) }):table()
   for i, got in ipairs(values) do
     local up = moved(f, leaves, restore, k, i, o.eps)
     local down = moved(f, leaves, restore, k, i, -o.eps)
     local want = (up - down) / (2 * o.eps)
     local off = math.abs(got - want) / math.max(1, math.abs(want))
     if not (off <= o.tol) then
-      fail(("gradcheck: leaf %d, element %d: the gradient is %.9g, "
+      core.fail(("gradcheck: leaf %d, element %d: the gradient is %.9g, "
         .. "differences give %.9g"):format(k, i, got, want))
     end
     worst = math.max(worst, off)
@@ -262,7 +261,7 @@ local function gradcheck(f, x, options)
   local worst = 0
   for k, leaf in ipairs(leaves) do
     if leaf.dtype ~= "f64" then
-      fail("gradcheck: differences need f64, got " .. describe(leaf),
+      core.fail("gradcheck: differences need f64, got " .. describe(leaf),
         'x:cast("f64")')
     end
     worst = math.max(worst, check_leaf(f, leaves, restore, k, gradients[k], o))

@@ -3,7 +3,6 @@
 -- A network is described by a plain table, its spec; init makes a table of
 -- parameters for it, forward computes. Nothing is hidden in an object.
 local core = require "tsh.core"
-local fail = require "tsh.fail"
 
 local nn = {}
 
@@ -15,7 +14,7 @@ local nn = {}
 function nn.linear(inputs, outputs, options)
   for _, n in ipairs({ inputs, outputs }) do
     if type(n) ~= "number" or n % 1 ~= 0 or n < 1 then
-      fail("nn.linear: sizes are whole numbers from 1, got "
+      core.fail("nn.linear: sizes are whole numbers from 1, got "
         .. tostring(n))
     end
   end
@@ -30,7 +29,7 @@ function nn.sequence(layers)
   local spec = { kind = "sequence" }
   for i, layer in ipairs(layers) do
     if type(layer) ~= "table" or not layer.kind then
-      fail(("nn.sequence: layer %d is no spec: %s"):format(i,
+      core.fail(("nn.sequence: layer %d is no spec: %s"):format(i,
         tostring(layer)))
     end
     spec[i] = layer
@@ -106,7 +105,7 @@ kinds.sequence = {
 local function kind_of(name, spec)
   local kind = type(spec) == "table" and kinds[spec.kind]
   if kind then return kind end
-  fail(("%s: argument 1 must be a spec, got %s"):format(name,
+  core.fail(("%s: argument 1 must be a spec, got %s"):format(name,
     type(spec) == "table" and "kind " .. tostring(spec.kind) or type(spec)))
 end
 
@@ -115,7 +114,7 @@ end
 --- Example: local params = nn.init(spec, 42)
 function nn.init(spec, key)
   if math.type(key) ~= "integer" then
-    fail("nn.init: a key is an integer, got " .. tostring(key))
+    core.fail("nn.init: a key is an integer, got " .. tostring(key))
   end
   return kind_of("nn.init", spec).init(spec, { key = key, draws = 0 })
 end
@@ -134,10 +133,10 @@ local INTEGER = { u8 = true, i8 = true, i16 = true, i32 = true, i64 = true,
 
 local function check_labels(logits, labels)
   if not (core.is_tensor(logits) and core.is_tensor(labels)) then
-    fail("cross_entropy: two tensors are needed, logits and labels")
+    core.fail("cross_entropy: two tensors are needed, logits and labels")
   end
   if not INTEGER[labels.dtype] then
-    fail("cross_entropy: labels must be integers, got " .. labels.dtype,
+    core.fail("cross_entropy: labels must be integers, got " .. labels.dtype,
       'labels:cast("i64")')
   end
   local rank = #labels.shape
@@ -146,7 +145,7 @@ local function check_labels(logits, labels)
     fits = fits and logits.shape[i] == labels.shape[i]
   end
   if not fits then
-    fail(("cross_entropy: logits %s need labels of the same shape without "
+    core.fail(("cross_entropy: logits %s need labels of the same shape without "
       .. "the last axis, got %s"):format(tostring(logits.shape),
       tostring(labels.shape)))
   end
@@ -172,7 +171,7 @@ end
 --- Example: mse(tensor{1.0, 2.0}, tensor{1.0, 4.0}) --> 2
 local function mse(x, y)
   if core.is_tensor(x) and core.is_tensor(y) and x.shape ~= y.shape then
-    fail(("mse: shapes differ: %s and %s"):format(tostring(x.shape),
+    core.fail(("mse: shapes differ: %s and %s"):format(tostring(x.shape),
       tostring(y.shape)))
   end
   return core.map("square", x - y):mean()

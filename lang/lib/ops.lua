@@ -3,8 +3,6 @@
 -- Functions that are compositions of recorded ops: they fuse, and their
 -- gradients follow. Each is a method of tensors as well, x:clamp(0, 1).
 local core = require "tsh.core"
-local fail = require "tsh.fail"
-local tree = require("tsh.tree").tree
 local map, fold = core.map, core.fold
 
 local inf = math.huge
@@ -19,7 +17,7 @@ local function where(c, x, y) return map("where", c, x, y) end
 
 local function check_tensor(name, x)
   if core.is_tensor(x) then return x end
-  fail(("%s: argument 1 must be a tensor, got %s"):format(name, type(x)))
+  core.fail(("%s: argument 1 must be a tensor, got %s"):format(name, type(x)))
 end
 
 local function to_float(x)
@@ -32,7 +30,7 @@ local function options(name, value, main, known)
   if type(value) ~= "table" then return { [main] = value } end
   for k in pairs(value) do -- order-free
     if not known:find("%f[%w_]" .. tostring(k) .. "%f[^%w_]") then
-      fail(("%s: unknown option '%s'"):format(name, tostring(k)),
+      core.fail(("%s: unknown option '%s'"):format(name, tostring(k)),
         "it has: " .. known)
     end
   end
@@ -43,7 +41,7 @@ local function positive_axis(name, x, axis)
   local rank = #x.shape
   local at = axis < 0 and axis + rank + 1 or axis
   if at >= 1 and at <= rank then return at end
-  fail(("%s: axis %d is outside 1..%d"):format(name, axis, rank))
+  core.fail(("%s: axis %d is outside 1..%d"):format(name, axis, rank))
 end
 
 -- All axes, one or several, as an array counted from 1.
@@ -124,9 +122,10 @@ local function hypot(x, y)
   local a, b = map("abs", x), map("abs", y)
   local large, small = map("maximum", a, b), map("minimum", a, b)
   local usual = large:gt(0) & large:lt(inf)
-  local ratio = small / where(usual, large, 1)
-  local length = large * map("sqrt", ratio * ratio + 1)
-  return where(map("eq", a, inf) | map("eq", b, inf), inf, length)
+  local safe = where(usual, large, 1)
+  local ratio = small / safe
+  local length = where(usual, safe * map("sqrt", ratio * ratio + 1), large)
+  return where(map("eq", a, inf), a, where(map("eq", b, inf), b, length))
 end
 
 --- leaky_relu(x, slope): x where x > 0, else x * slope (default 0.01).
@@ -180,7 +179,7 @@ local function logsumexp(x, opts)
   x = to_float(check_tensor("logsumexp", x))
   local o = options("logsumexp", opts, "axis", "axis keep")
   local axes = axes_of("logsumexp", x, o.axis)
-  if tree.count(x) == 0 then
+  if core.count(x) == 0 then
     return map("log", fold("sum", map("exp", x), axes, o.keep))
   end
   local m = finite(fold("max", x, axes, true))
@@ -211,7 +210,7 @@ local function norm(x, opts)
   if p == 1 then return fold("sum", size, axes, o.keep) end
   if p == inf then return fold("max", size, axes, o.keep) end
   if type(p) ~= "number" or not (p > 0) then
-    fail("norm: p must be above 0, got " .. tostring(p))
+    core.fail("norm: p must be above 0, got " .. tostring(p))
   end
   local s = fold("sum", map("pow", size, p), axes, o.keep)
   local zero = s:eq(0)
@@ -236,7 +235,7 @@ end
 local function positive_new_axis(name, rank, axis)
   local at = axis < 0 and axis + rank + 1 or axis
   if at >= 1 and at <= rank then return at end
-  fail(("%s: axis %d is outside 1..%d"):format(name, axis, rank))
+  core.fail(("%s: axis %d is outside 1..%d"):format(name, axis, rank))
 end
 
 --- stack(list, axis) or stack(list, {axis=1}): tensors of one shape joined
@@ -244,14 +243,14 @@ end
 --- Example: stack{tensor{1, 2}, tensor{3, 4}} --> i64[2,2]
 local function stack(list, opts)
   if type(list) ~= "table" or #list == 0 then
-    fail("stack: argument 1 must be a list of tensors")
+    core.fail("stack: argument 1 must be a list of tensors")
   end
   local o = options("stack", opts, "axis", "axis")
   local rank = #check_tensor("stack", list[1]).shape + 1
   local axis, parts = positive_new_axis("stack", rank, o.axis or 1), {}
   for i, x in ipairs(list) do
     if check_tensor("stack", x).shape ~= list[1].shape then
-      fail(("stack: tensor 1 is %s, tensor %d is %s"):format(
+      core.fail(("stack: tensor 1 is %s, tensor %d is %s"):format(
         tostring(list[1].shape), i, tostring(x.shape)))
     end
     parts[i] = x:unsqueeze(axis)
@@ -277,7 +276,7 @@ end
 --- count(y)].
 --- Example: outer(tensor{1, 2}, tensor{3, 4}) --> 3 4 / 6 8
 local function outer(x, y)
-  local n, m = tree.count(check_tensor("outer", x)), tree.count(y)
+  local n, m = core.count(check_tensor("outer", x)), core.count(y)
   return x:reshape({ n, 1 }) * y:reshape({ 1, m })
 end
 

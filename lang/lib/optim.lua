@@ -2,7 +2,7 @@
 --
 -- An optimizer holds settings only. What it remembers from step to step is a
 -- state of tensors, which step takes and returns: nothing changes in place.
-local fail = require "tsh.fail"
+local core = require "tsh.core"
 local tree = require("tsh.tree").tree
 
 local optim = {}
@@ -16,7 +16,7 @@ local function setting(name, options, key, default)
   local v = options[key]
   if v == nil then v = default end
   if type(v) ~= "number" then
-    fail(("%s: %s must be a number, got %s"):format(name, key,
+    core.fail(("%s: %s must be a number, got %s"):format(name, key,
       tostring(v)))
   end
   return v

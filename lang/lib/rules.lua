@@ -32,10 +32,6 @@ local function kept(t, r)
   return t:reshape(s)
 end
 
-local function filled(s, value, like)
-  return full(s, value, { dtype = like.dtype, device = like.device })
-end
-
 local function product(list, from)
   local n = 1
   for i = from or 1, #list do n = n * list[i] end
@@ -79,6 +75,10 @@ local function pick(list, order)
   local t = {}
   for i, k in ipairs(order) do t[i] = list[k] end
   return t
+end
+
+local function zeros_of(s, like)
+  return core.full(s, 0, like.dtype, like.device)
 end
 
 -- ---- rules that need more than a line --------------------------------------
@@ -184,7 +184,7 @@ local function unslice(g, r)
   for i, range in ipairs(r.ranges) do
     local start, count, step = range[1], range[2], range[3]
     if step ~= 1 then
-      return core.set0(filled(s, 0, g), r.ranges, g)
+      return core.set0(zeros_of(s, g), r.ranges, g)
     end
     before[i], after[i] = start, s[i] - start - count
   end
@@ -210,7 +210,7 @@ end
 -- Positions may have any rank; here they are put in a row.
 local function untake(g, r)
   local s = input_shape(r, 1)
-  local x, n = filled(s, 0, g), product(shape_of(r.y))
+  local x, n = zeros_of(s, g), core.count(r.y)
   s[r.axis] = n
   return core.index_add(x, r.y:reshape({ n }), g:reshape(s), r.axis)
 end

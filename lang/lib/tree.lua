@@ -4,15 +4,8 @@
 -- in their order, then strings in the order of their bytes, so that two runs
 -- see the leaves alike. What is neither table nor tensor is no leaf.
 local core = require "tsh.core"
-local fail = require "tsh.fail"
 
 local tree = {}
-
-local function count(t)
-  local n = 1
-  for i = 1, #t.shape do n = n * t.shape[i] end
-  return n
-end
 
 -- Lua's own `<` on strings follows the locale.
 local function byte_less(a, b)
@@ -34,7 +27,7 @@ local function sorted_keys(t, path)
   local keys = {}
   for k in pairs(t) do -- order-free
     if math.type(k) ~= "integer" and type(k) ~= "string" then
-      fail(("tree: %s has a key that is a %s; integers and strings can "
+      core.fail(("tree: %s has a key that is a %s; integers and strings can "
         .. "be ordered"):format(path == "" and "the table" or path,
         math.type(k) or type(k)))
     end
@@ -55,7 +48,7 @@ end
 local function walk(t, path, above, visit)
   if core.is_tensor(t) then return visit(t, path) end
   if type(t) ~= "table" then return end
-  if above[t] then fail("tree: a table contains itself at " .. path) end
+  if above[t] then core.fail("tree: a table contains itself at " .. path) end
   above[t] = true
   for _, k in ipairs(sorted_keys(t, path)) do
     walk(t[k], child_path(path, k), above, visit)
@@ -106,7 +99,7 @@ end
 --- Example: tree.count({w = zeros(784, 64), b = zeros(64)}) --> 50240
 function tree.count(t)
   local n = 0
-  walk(t, "", {}, function(leaf) n = n + count(leaf) end)
+  walk(t, "", {}, function(leaf) n = n + core.count(leaf) end)
   return n
 end
 

@@ -536,7 +536,8 @@ static int finish_live(graph *gr) {
 static void mark_needed(graph *gr) {
   for (uint32_t i = gr->n; i-- > 0;) {
     gnode *n = &gr->g[i];
-    if (n->live || (n->box != NO && gr->g[n->box].needed)) n->needed = 1;
+    const gnode *box = n->box == NO ? NULL : &gr->g[n->box];
+    if (n->live || (box && (box->needed || box->live))) n->needed = 1;
     if (!n->needed) continue;
     if (n->kind == G_VIEW) gr->g[n->base].needed = 1;
     for (uint32_t k = 0; k < n->nin; k++)

@@ -6,7 +6,7 @@ typedef struct {
   uint8_t dtype, row;
   int64_t offset, stride[MAX_ATOMS]; /* per atom of the group */
   const plan_access *access;         /* for its terms */
-  uint32_t gnode;                    /* of an output */
+  uint32_t gnode, from;              /* of an output: node, instruction */
 } low_arg;
 
 typedef struct {
@@ -135,10 +135,10 @@ static uint32_t operand(low *l, const gnode *n, uint32_t k) {
   return emit_load(l, n, in);
 }
 
-static int emit_store(low *l, uint32_t g, uint32_t value) {
+/* An output; its STORE is emitted after everything else. */
+static int add_output(low *l, uint32_t g, uint32_t value) {
   const gnode *n = &l->gr->g[g];
-  tsh_inst in = {.op = TSH_OP_STORE, .dtype = n->dtype, .a = (uint16_t)value};
-  low_arg arg = {.dtype = n->dtype, .gnode = g};
+  low_arg arg = {.dtype = n->dtype, .gnode = g, .from = value};
   plan_access *a = plan_alloc(sizeof *a);
   if (!a) return 0;
   if (n->box != NO) *a = n->acc;
@@ -147,14 +147,25 @@ static int emit_store(low *l, uint32_t g, uint32_t value) {
   arg.access = a;
   arg.offset = a->offset;
   spread(l->k, n->shape, n->list, n->nlist, a->stride, arg.stride);
-  in.imm = l->nout; /* becomes nin + nout when all inputs are known */
-  if ((l->k->ni || l->k->fold) && n->level == LEVEL_ROW) in.flags = TSH_ROW;
+  arg.row = (l->k->ni || l->k->fold) && n->level == LEVEL_ROW;
   if (!PLAN_GROW(l->out, l->out_cap, l->nout + 1)) {
     plan_release(a);
     return 0;
   }
   l->out[l->nout++] = arg;
-  return emit(l, in) != NO;
+  return 1;
+}
+
+/* All STOREs come last: an output may lie where an input is read, and what is
+ * read there must be the old value. */
+static int emit_stores(low *l) {
+  for (uint32_t i = 0; i < l->nout; i++) {
+    tsh_inst in = {.op = TSH_OP_STORE, .dtype = l->out[i].dtype,
+                   .flags = l->out[i].row ? TSH_ROW : 0,
+                   .a = (uint16_t)l->out[i].from, .imm = l->nin + i};
+    if (emit(l, in) == NO) return 0;
+  }
+  return 1;
 }
 
 static int emit_member(low *l, uint32_t g) {
@@ -171,7 +182,7 @@ static int emit_member(low *l, uint32_t g) {
   if (value == NO) return 0;
   l->number[g] = value;
   if (last > l->phases) l->phases = last;
-  return !(n->mat || n->box != NO) || emit_store(l, g, value);
+  return !(n->mat || n->box != NO) || add_output(l, g, value);
 }
 
 /* ---- axes ------------------------------------------------------------------------- */
@@ -373,8 +384,7 @@ static tsh_status lower_kernel(low *l, made_launch *m, tsh_err *err) {
   sort_members(l->k);
   for (uint32_t i = 0; i < l->k->nmember; i++)
     if (!emit_member(l, l->k->member[i])) return plan_nomem(err, "a kernel");
-  for (uint32_t i = 0; i < l->ninst; i++)
-    if (l->inst[i].op == TSH_OP_STORE) l->inst[i].imm += l->nin;
+  if (!emit_stores(l)) return plan_nomem(err, "a kernel");
   if (l->ninst > UINT16_MAX || l->nin + l->nout > UINT16_MAX)
     return dev_fail(err, TSH_EUNSUPPORTED, "a kernel of %u steps", l->ninst);
   if ((rc = make_axes(l, &x, err)) != TSH_OK) return rc;

@@ -71,6 +71,14 @@ static int writes_leaf(const plan_entry *e, const made_launch *m) {
   return 0;
 }
 
+/* An update must not fail on its own: it may have overwritten its input. */
+static int may_fail(const made_launch *m) {
+  for (uint32_t i = 0; i < m->nops; i++)
+    if (m->ops[i] == TSH_OP_index || plan_ops[m->ops[i]].class_ == OP_CALL)
+      return 1;
+  return 0;
+}
+
 static double launch_cost(const made_launch *m) {
   return (double)m->points * (m->nops + 1) / (m->nfold ? 8 : 1);
 }
@@ -82,7 +90,8 @@ static int check_sets(graph *gr, plan_entry *e, uint8_t *update,
   int any = 0;
   for (uint32_t i = 0; i < e->nlaunch; i++)
     if (writes_leaf(e, &e->launch[i])) {
-      if (!e->launch[i].prog || launch_cost(&e->launch[i]) > UPDATE_LIMIT)
+      if (!e->launch[i].prog || may_fail(&e->launch[i]) ||
+          launch_cost(&e->launch[i]) > UPDATE_LIMIT)
         return 0;
       any = update[e->launch[i].group] = 1;
     }
@@ -186,7 +195,7 @@ static tsh_status find_updates(graph *gr, plan_entry *e, tsh_err *err) {
     find_followed(gr, update, followed);
     for (uint32_t i = 0; i < e->nlaunch; i++)
       if (!followed[e->launch[i].group] && !update[e->launch[i].group] &&
-          e->launch[i].rank && launch_cost(&e->launch[i]) <= UPDATE_LIMIT)
+          !may_fail(&e->launch[i]) && launch_cost(&e->launch[i]) <= UPDATE_LIMIT)
         take_leaves(gr, e, &e->launch[i], update, taken);
   }
   for (uint32_t i = 0; i < e->nlaunch; i++)

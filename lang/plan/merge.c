@@ -9,10 +9,12 @@ typedef struct {
   uint32_t in_a, in_b;   /* atoms that have a partner */
 } pairing;
 
-static void pair(pairing *m, uint8_t a, uint8_t b) {
+static int pair(pairing *m, uint8_t a, uint8_t b) {
+  if (m->in_a >> a & 1 || m->in_b >> b & 1) return 0; /* u[i] - u[j] */
   m->of[b] = a;
   m->in_a |= UINT32_C(1) << a;
   m->in_b |= UINT32_C(1) << b;
+  return 1;
 }
 
 /* Pairs the atoms of one axis, splitting the longer of two. */
@@ -29,7 +31,7 @@ static int pair_axis(graph *gr, uint32_t a, uint32_t b, reading *ra,
     ey = gr->group[b].ext[y];
     if (ex > ey && (ex % ey || !atoms_split(gr, a, x, ex / ey))) return 0;
     if (ey > ex && (ey % ex || !atoms_split(gr, b, y, ey / ex))) return 0;
-    pair(m, x, y);
+    if (!pair(m, x, y)) return 0;
   }
 }
 

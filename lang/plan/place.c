@@ -74,6 +74,17 @@ static uint32_t known_mask(const reading *r, const plan_shape *s) {
   return m;
 }
 
+/* u[i] - u[j]: two axes cannot run over one atom. */
+static int atom_twice(const reading *r, const plan_shape *s) {
+  uint32_t seen = 0;
+  for (uint32_t i = 0; i < s->rank; i++) {
+    uint32_t m = mask_of(r->at.atom[i], r->at.n[i]);
+    if (seen & m) return 1;
+    seen |= m;
+  }
+  return 0;
+}
+
 static int is_open(const reading *r, const plan_shape *s, uint32_t i) {
   return s->dim[i] != 1 && !r->known[i];
 }
@@ -180,6 +191,7 @@ int place_map(graph *gr, uint32_t g, uint32_t grp) {
   reading r;
   int why, full;
   if ((why = place_read(gr, g, grp, &r))) return why;
+  if (atom_twice(&r, s)) return CUT_VIEW;
   if (has_open(&r, s)) {
     if (!phase_allowed(gr, k, r.ready)) return CUT_PHASES;
     if ((why = place_open(gr, grp, s, &r))) return why;

@@ -38,7 +38,8 @@ static int check_list(const graph *gr, uint32_t g, const group *k, char *text,
   uint32_t seen = 0;
   for (uint32_t i = 0; i < n->nlist; i++) {
     if (n->list[i] >= k->natom || seen >> n->list[i] & 1)
-      FAULT("node %u: bad atom list", g);
+      FAULT("node %u (%s): atom %u of %u twice or unknown, list of %u", g,
+            plan_ops[n->op].name, n->list[i], k->natom, n->nlist);
     seen |= UINT32_C(1) << n->list[i];
     count *= k->ext[n->list[i]];
   }

@@ -8,6 +8,8 @@
 
 enum {
   CPU_LANES = 512,                  /* elements of a block */
+  CPU_OVERHANG = 32,                /* bytes that may be written behind the
+                                       lanes of a slot */
   CPU_UNIT = CPU_LANES * 4 + 128,   /* bytes: a 4-byte slot, staggered so that
                                        slots share no low address bits */
   CPU_STATE = 8,                    /* units of a FOLD's state */
@@ -103,7 +105,8 @@ typedef struct {
 
 typedef struct {
   const cpu_fold *fold;
-  uint16_t d, a, b, state;
+  uint16_t d, a, b, state; /* b: a when there is one operand */
+  uint8_t size_a, size_b;  /* bytes of an element */
 } cpu_folding;
 
 /* A row value used beside full values. Register d is src itself where lanes

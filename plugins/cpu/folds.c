@@ -30,6 +30,8 @@ enum { VECTOR = 16 };
 #endif
 typedef float vec_f32 __attribute__((vector_size(VECTOR), aligned(4)));
 typedef double vec_f64 __attribute__((vector_size(VECTOR), aligned(8)));
+typedef int32_t mask_f32 __attribute__((vector_size(VECTOR), aligned(4)));
+typedef int64_t mask_f64 __attribute__((vector_size(VECTOR), aligned(8)));
 
 #define STEP_FN(fn, T, expr)                                                   \
   static inline T fn(T a, T b) { return (T)(expr); }
@@ -88,37 +90,41 @@ typedef double vec_f64 __attribute__((vector_size(VECTOR), aligned(8)));
     }                                                                          \
   }                                                                            \
   typedef T name##_##dt##_grid[CPU_NARROW / LANES / sizeof(T)];                \
-  static void name##_##dt##_col_clear(name##_##dt##_grid *lane, size_t n) {    \
-    for (int l = 0; l < LANES; l++)                                            \
-      for (size_t i = 0; i < n; i++) lane[l][i] = START_##start(dt, T);        \
-  }                                                                            \
   static void name##_##dt##_begin(void *out, void *state, size_t n) {          \
+    (void)state;                                                               \
     for (size_t i = 0; i < n; i++) ((T *)out)[i] = START_##start(dt, T);       \
-    name##_##dt##_col_clear(state, n);                                         \
   }                                                                            \
+  /* Lanes that no element came to hold the start value, which changes         \
+   * nothing: they are left out. */                                            \
   static void name##_##dt##_col_join(T *total, name##_##dt##_grid *lane,       \
-                                     size_t n) {                               \
+                                     size_t n, int used) {                     \
     for (int w = LANES / 2; w > 0; w /= 2)                                     \
-      for (int l = 0; l < w; l++)                                              \
-        for (size_t i = 0; i < n; i++)                                         \
-          lane[l][i] = name##_##dt(lane[l][i], lane[l + w][i]);                \
+      for (int l = 0; l < w && l + w < used; l++) {                            \
+        T *x = lane[l], *y = lane[l + w];                                      \
+        CPU_LANES_FREE                                                         \
+        for (size_t i = 0; i < n; i++) x[i] = name##_##dt(x[i], y[i]);         \
+      }                                                                        \
     for (size_t i = 0; i < n; i++)                                             \
       total[i] = name##_##dt(total[i], lane[0][i]);                            \
-    name##_##dt##_col_clear(lane, n);                                          \
   }                                                                            \
   static void name##_##dt##_step(void *out, void *state, const void *x,        \
                                  const void *none, size_t n, int64_t f) {      \
     name##_##dt##_grid *grid = state;                                          \
     T *lane = grid[f % LANES];                                                 \
-    const T *b = x;                                                            \
+    const T *b = x, first = START_##start(dt, T);                              \
     (void)none;                                                                \
-    CPU_LANES_FREE                                                             \
-    for (size_t i = 0; i < n; i++) lane[i] = name##_##dt(lane[i], b[i]);       \
-    if (f % BLOCK == BLOCK - 1) name##_##dt##_col_join(out, grid, n);          \
+    if (f % BLOCK < LANES) {                                                   \
+      for (size_t i = 0; i < n; i++) lane[i] = name##_##dt(first, b[i]);       \
+    } else {                                                                   \
+      CPU_LANES_FREE                                                           \
+      for (size_t i = 0; i < n; i++) lane[i] = name##_##dt(lane[i], b[i]);     \
+    }                                                                          \
+    if (f % BLOCK == BLOCK - 1) name##_##dt##_col_join(out, grid, n, LANES);   \
   }                                                                            \
   static void name##_##dt##_end(void *out, void *state, size_t n,              \
                                 int64_t count) {                               \
-    if (count % BLOCK) name##_##dt##_col_join(out, state, n);                  \
+    int64_t used = count % BLOCK < LANES ? count % BLOCK : LANES;              \
+    if (used) name##_##dt##_col_join(out, state, n, (int)used);                \
   }                                                                            \
   static const cpu_fold fold_##name##_##dt = {                                 \
       name##_##dt##_rows, name##_##dt##_begin, name##_##dt##_step,             \
@@ -129,21 +135,8 @@ static void free_end(void *out, void *state, size_t n, int64_t count) {
   (void)out, (void)state, (void)n, (void)count;
 }
 
-#define PLAIN(name, dt, T, start, expr)                                        \
-  STEP_FN(name##_##dt, T, expr)                                                \
-  static T name##_##dt##_row(T from, const T *x, size_t n) {                   \
-    enum { W = 128 / sizeof(T) };                                              \
-    size_t i = 0;                                                              \
-    if (n >= 2 * W) {                                                          \
-      T lane[W];                                                               \
-      for (int l = 0; l < W; l++) lane[l] = x[l];                              \
-      for (i = W; i + W <= n; i += W)                                          \
-        for (int l = 0; l < W; l++) lane[l] = name##_##dt(lane[l], x[i + l]);  \
-      for (int l = 0; l < W; l++) from = name##_##dt(from, lane[l]);           \
-    }                                                                          \
-    for (; i < n; i++) from = name##_##dt(from, x[i]);                         \
-    return from;                                                               \
-  }                                                                            \
+/* With name_row(from, x, n), the fold of a row onto `from`. */
+#define FREE(name, dt, T, start)                                               \
   static void name##_##dt##_rows(void *out, void *state, const void *x,        \
                                  const void *none, size_t rows, size_t n,      \
                                  int ends) {                                   \
@@ -169,6 +162,73 @@ static void free_end(void *out, void *state, size_t n, int64_t count) {
   static const cpu_fold fold_##name##_##dt = {                                 \
       name##_##dt##_rows, name##_##dt##_begin, name##_##dt##_step, free_end,   \
       CPU_LANES};
+
+#define PLAIN(name, dt, T, start, expr)                                        \
+  STEP_FN(name##_##dt, T, expr)                                                \
+  static T name##_##dt##_row(T from, const T *x, size_t n) {                   \
+    enum { W = 128 / sizeof(T) };                                              \
+    size_t i = 0;                                                              \
+    if (n >= 2 * W) {                                                          \
+      T lane[W];                                                               \
+      for (int l = 0; l < W; l++) lane[l] = x[l];                              \
+      for (i = W; i + W <= n; i += W)                                          \
+        for (int l = 0; l < W; l++) lane[l] = name##_##dt(lane[l], x[i + l]);  \
+      for (int l = 0; l < W; l++) from = name##_##dt(from, lane[l]);           \
+    }                                                                          \
+    for (; i < n; i++) from = name##_##dt(from, x[i]);                         \
+    return from;                                                               \
+  }                                                                            \
+  FREE(name, dt, T, start)
+
+/* ---- float max and min -------------------------------------------------- */
+/* The vectors compare only; nan and the sign of a zero, which comparing loses,
+ * are looked for beside and behind it. */
+#define EXTREME(name, dt, T, start, expr, OP, negative)                        \
+  STEP_FN(name##_##dt, T, expr)                                                \
+  static T name##_##dt##_zero(const T *x, size_t n) {                          \
+    int found = 0;                                                             \
+    for (size_t i = 0; i < n; i++)                                             \
+      found |= x[i] == 0 && signbit(x[i]) == negative;                         \
+    return found == negative ? (T)-0.0 : (T)0.0;                               \
+  }                                                                            \
+  static T name##_##dt##_row(T from, const T *x, size_t n) {                   \
+    enum { W = VECTOR / sizeof(T), NV = 4 };                                   \
+    size_t i = W * NV;                                                         \
+    if (n >= 2 * W * NV) {                                                     \
+      vec_##dt v[NV];                                                          \
+      mask_##dt nan[NV];                                                       \
+      for (int k = 0; k < NV; k++) v[k] = *(const vec_##dt *)(x + k * W);      \
+      for (int k = 0; k < NV; k++) nan[k] = v[k] != v[k];                      \
+      for (; i + W * NV <= n; i += W * NV)                                     \
+        for (int k = 0; k < NV; k++) {                                         \
+          vec_##dt b = *(const vec_##dt *)(x + i + k * W);                     \
+          mask_##dt m = b OP v[k];                                             \
+          v[k] = (vec_##dt)(((mask_##dt)b & m) | ((mask_##dt)v[k] & ~m));      \
+          nan[k] |= b != b;                                                    \
+        }                                                                      \
+      for (int k = 1; k < NV; k++) {                                           \
+        mask_##dt m = v[k] OP v[0];                                            \
+        v[0] = (vec_##dt)(((mask_##dt)v[k] & m) | ((mask_##dt)v[0] & ~m));     \
+        nan[0] |= nan[k];                                                      \
+      }                                                                        \
+      T best = v[0][0];                                                        \
+      int any = nan[0][0] != 0;                                                \
+      for (int l = 1; l < W; l++) {                                            \
+        best = v[0][l] OP best ? v[0][l] : best;                               \
+        any |= nan[0][l] != 0;                                                 \
+      }                                                                        \
+      if (any) return (T)NAN;                                                  \
+      if (best == 0) best = name##_##dt##_zero(x, i);                          \
+      from = name##_##dt(from, best);                                          \
+    } else {                                                                   \
+      i = 0;                                                                   \
+    }                                                                          \
+    for (; i < n; i++) from = name##_##dt(from, x[i]);                         \
+    return from;                                                               \
+  }                                                                            \
+  FREE(name, dt, T, start)
+#define MAXIMUM(name, dt, T, start, expr) EXTREME(name, dt, T, start, expr, >, 0)
+#define MINIMUM(name, dt, T, start, expr) EXTREME(name, dt, T, start, expr, <, 1)
 
 /* ---- dot: one chain per row, so several rows go side by side ------------ */
 #define DOT(name, dt, T, start, expr)                                          \
@@ -213,6 +273,32 @@ static void free_end(void *out, void *state, size_t n, int64_t count) {
    (((v) == (w) || ((v) != (v) && (w) != (w))) && (i) < (j)))
 
 #define ARG(name, dt, T, it, I, OP)                                            \
+  static void name##_##dt##_##it##_lanes(T *w, I *j, const T *v, const I *at,  \
+                                         size_t n) {                           \
+    CPU_LANES_FREE                                                             \
+    for (size_t i = 0; i < n; i++) {                                           \
+      int beats = ARG_BEATS(v[i], at[i], w[i], j[i], OP);                      \
+      w[i] = beats ? v[i] : w[i];                                              \
+      j[i] = beats ? at[i] : j[i];                                             \
+    }                                                                          \
+  }                                                                            \
+  static void name##_##dt##_##it##_row(T *best, I *where, const T *v,          \
+                                       const I *at, size_t n) {                \
+    enum { W = 32 };                                                           \
+    size_t i = 0;                                                              \
+    if (n >= 2 * W) {                                                          \
+      T w[W];                                                                  \
+      I j[W];                                                                  \
+      memcpy(w, v, sizeof w);                                                  \
+      memcpy(j, at, sizeof j);                                                 \
+      for (i = W; i + W <= n; i += W)                                          \
+        name##_##dt##_##it##_lanes(w, j, v + i, at + i, W);                    \
+      for (int l = 0; l < W; l++)                                              \
+        name##_##dt##_##it##_lanes(best, where, w + l, j + l, 1);              \
+    }                                                                          \
+    for (; i < n; i++)                                                         \
+      name##_##dt##_##it##_lanes(best, where, v + i, at + i, 1);               \
+  }                                                                            \
   static void name##_##dt##_##it##_rows(void *out, void *state,                \
                                         const void *pv, const void *pi,        \
                                         size_t rows, size_t n, int ends) {     \
@@ -221,15 +307,9 @@ static void free_end(void *out, void *state, size_t n, int64_t count) {
     const T *v = pv;                                                           \
     const I *at = pi;                                                          \
     for (size_t r = 0; r < rows; r++, v += n, at += n) {                       \
-      size_t i = 0;                                                            \
       if (ends & CPU_FIRST) d[r] = 0;                                          \
-      if (ends & CPU_FIRST && n > 0) *best = v[0], d[r] = at[0], i = 1;        \
-      T w = *best;                                                             \
-      I j = d[r];                                                              \
-      for (; i < n; i++)                                                       \
-        if (ARG_BEATS(v[i], at[i], w, j, OP)) w = v[i], j = at[i];             \
-      *best = w;                                                               \
-      d[r] = j;                                                                \
+      if (ends & CPU_FIRST && n > 0) *best = v[0], d[r] = at[0];               \
+      name##_##dt##_##it##_row(best, d + r, v, at, n);                         \
     }                                                                          \
   }                                                                            \
   static void name##_##dt##_##it##_begin(void *out, void *state, size_t n) {   \
@@ -248,12 +328,7 @@ static void free_end(void *out, void *state, size_t n, int64_t count) {
       memmove(d, at, n * sizeof(I));                                           \
       return;                                                                  \
     }                                                                          \
-    CPU_LANES_FREE                                                             \
-    for (size_t i = 0; i < n; i++) {                                           \
-      int beats = ARG_BEATS(v[i], at[i], best[i], d[i], OP);                   \
-      best[i] = beats ? v[i] : best[i];                                        \
-      d[i] = beats ? at[i] : d[i];                                             \
-    }                                                                          \
+    name##_##dt##_##it##_lanes(best, d, v, at, n);                             \
   }                                                                            \
   static const cpu_fold fold_##name##_##dt##_##it = {                          \
       name##_##dt##_##it##_rows, name##_##dt##_##it##_begin,                   \
@@ -266,8 +341,8 @@ static void free_end(void *out, void *state, size_t n, int64_t count) {
 /* ---- which op is made how ----------------------------------------------- */
 #define FLOAT_sum     LANED
 #define FLOAT_prod    LANED
-#define FLOAT_max     PLAIN
-#define FLOAT_min     PLAIN
+#define FLOAT_max     MAXIMUM
+#define FLOAT_min     MINIMUM
 #define FLOAT_dot     DOT
 #define FLOAT_argmax  ARGMAX
 #define FLOAT_argmin  ARGMIN

@@ -66,6 +66,7 @@ typedef struct {
   cpu_space outer, fold, all; /* all: outer axes, then folded ones */
   cpu_cursor row, at;         /* in outer, in all */
   size_t nrow;                /* rows of this block */
+  char column[2][CPU_LANES / 2 * 8]; /* one folded element of all rows */
 } rows;
 
 static void note_rows(cpu_run *run, const rows *w) {
@@ -87,6 +88,32 @@ static void rows_stage(cpu_run *run, const rows *w, uint32_t p) {
   }
 }
 
+/* Short rows fold faster element by element over all rows at once. */
+static void fold_short(cpu_run *run, const rows *w, const cpu_folding *f,
+                       size_t n) {
+  void *d = run->reg[f->d], *state = run->reg[f->state];
+  const char *a = run->reg[f->a], *b = run->reg[f->b];
+  f->fold->col_begin(d, state, w->nrow);
+  for (size_t i = 0; i < n; i++) {
+    void *x = w->column[0], *y = w->column[1];
+    CPU_NAME(cpu_gather)(x, a + i * f->size_a, (int64_t)n, w->nrow, f->size_a);
+    if (f->b != f->a)
+      CPU_NAME(cpu_gather)(y, b + i * f->size_b, (int64_t)n, w->nrow,
+                           f->size_b);
+    f->fold->col_step(d, state, x, f->b != f->a ? y : x, w->nrow, (int64_t)i);
+  }
+  f->fold->col_end(d, state, w->nrow, (int64_t)n);
+}
+
+static void fold_rows(cpu_run *run, const rows *w, const cpu_folding *f,
+                      size_t n, int ends) {
+  if (n <= 24 && w->nrow >= 16 && w->nrow <= f->fold->lanes)
+    fold_short(run, w, f, n);
+  else
+    f->fold->rows(run->reg[f->d], run->reg[f->state], run->reg[f->a],
+                  run->reg[f->b], w->nrow, n, ends);
+}
+
 /* n folded elements of each row. */
 static void rows_block(cpu_run *run, const rows *w, const cpu_phase *ph,
                        size_t n, int ends) {
@@ -95,11 +122,8 @@ static void rows_block(cpu_run *run, const rows *w, const cpu_phase *ph,
   CPU_NAME(cpu_load)(run, code, ph->load, &w->all, &w->at, lanes);
   CPU_NAME(cpu_aim)(run, code, ph->store, &w->all, &w->at, lanes);
   CPU_NAME(cpu_run_steps)(run, code, ph->step, lanes);
-  for (uint32_t i = ph->fold.at; i < ph->fold.end; i++) {
-    const cpu_folding *f = &code->fold[i];
-    f->fold->rows(run->reg[f->d], run->reg[f->state], run->reg[f->a],
-                  run->reg[f->b], w->nrow, n, ends);
-  }
+  for (uint32_t i = ph->fold.at; i < ph->fold.end; i++)
+    fold_rows(run, w, &code->fold[i], n, ends);
   CPU_NAME(cpu_store)(run, code, ph->store, &w->all, &w->at, lanes);
   if (run->bad_lane >= 0) cpu_note_bad(run, w->at.p + run->bad_lane);
 }

@@ -322,6 +322,8 @@ static tsh_status add_folding(lower *l, uint32_t i, tsh_err *err) {
   if (!f->fold) return lack(l, i, err);
   f->a = full_reg(l, in->a);
   f->b = arity(in->op) > 1 ? full_reg(l, in->b) : f->a;
+  f->size_a = (uint8_t)kit_dtype_bytes(l->v[in->a].dtype);
+  f->size_b = (uint8_t)kit_dtype_bytes(l->v[in->b].dtype);
   f->d = l->reg[i] = own_slot(l, l->v[i].dtype);
   f->state = fresh_slot(l, CPU_STATE);
   if (l->code->col_lanes > f->fold->lanes) l->code->col_lanes = f->fold->lanes;

@@ -23,20 +23,30 @@
       for (size_t i = 0; i < n; i++) d[(int64_t)i * stride] = s[i];            \
     }                                                                          \
   }                                                                            \
-  static inline void count_##W(int##W##_t *d, int64_t start, int64_t step,     \
-                               size_t n) {                                     \
-    int##W##_t v = (int##W##_t)start, by = (int##W##_t)step;                   \
-    for (size_t i = 0; i < n; i++) d[i] = (int##W##_t)(v + (int##W##_t)i * by); \
-  }                                                                            \
+  /* Short rows are written in full vectors, over the next row's place. */     \
   static void spread_##W(uint##W##_t *d, const uint##W##_t *s, size_t rows,    \
                          size_t n) {                                           \
-    for (size_t r = 0; r < rows; r++, d += n)                                  \
+    enum { V = CPU_OVERHANG * 8 / W };                                         \
+    size_t r = 0;                                                              \
+    for (; r < rows && n <= V; r++, d += n)                                    \
+      for (size_t i = 0; i < V; i++) d[i] = s[r];                              \
+    for (; r < rows; r++, d += n)                                              \
       for (size_t i = 0; i < n; i++) d[i] = s[r];                              \
   }
 RUN(8)
 RUN(32)
 RUN(64)
 #undef RUN
+
+#define COUNT(W)                                                               \
+  static inline void count_##W(int##W##_t *d, int64_t start, int64_t step,     \
+                               size_t n) {                                     \
+    int##W##_t v = (int##W##_t)start, by = (int##W##_t)step;                   \
+    for (size_t i = 0; i < n; i++) d[i] = (int##W##_t)(v + (int##W##_t)i * by); \
+  }
+COUNT(32)
+COUNT(64)
+#undef COUNT
 
 /* Runs F with the pointers of each element size. */
 #define BY_SIZE(size, F)                                                       \

@@ -35,7 +35,7 @@ fi
 bad=$($tool --style=file:"$style" --dry-run "${list[@]}" 2>&1 |
   sed -n 's/^\([^ :]*\):[0-9].*clang-format-violations.*/\1/p' | sort -u)
 if [ -n "$bad" ]; then
-  sed 's/$/ is not laid out as clang-format has it/' <<<"$bad"
-  echo "run scripts/dev/check-format.sh --fix"
+  echo "not laid out as clang-format has it; run check-format.sh --fix:"
+  echo "$bad"
   exit 1
 fi

@@ -22,8 +22,8 @@ export TSH_CONFORM=$build/tests/conform/tsh-conform
 export LC_ALL=C.UTF-8
 export TSH_TEST_PLUGINS=$build/tests/fault/.libs
 # What the user who runs the tests has set or installed must not matter.
-unset TSH_DEVICE
-export TSH_PLUGIN_PATH=$build/plugins/example/.libs XDG_DATA_HOME=$logs/data
+unset TSH_DEVICE TSH_PLUGIN_PATH
+export XDG_DATA_HOME=$logs/data
 
 # each KIND PATTERN COMMAND...: a suite per file; a kind without files fails.
 each() {
@@ -42,7 +42,8 @@ each unit "$build/tests/*.t" env
 each lua "$root/tests/lua/*.lua" "$TSH" run
 each shell "$root/tests/shell/*.sh" bash
 each conform "$build/plugins/*/.libs/*.so" "$TSH_CONFORM"
-suite fuzz/graphs "$build/tests/fuzz-graph" --graphs "$graphs"
+suite fuzz/graphs "$build/tests/fuzz-graph" --graphs "$graphs" \
+  --plugins "$build/plugins/example/.libs" --devices example,opaque
 
 closing_line
 [ "$failed" = 0 ]

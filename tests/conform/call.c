@@ -58,8 +58,7 @@ static void fill_positions(cf_mem *m, int64_t n) {
   uint64_t state = 11;
   for (int64_t i = 0; i < POSITIONS + 4; i++)
     cf_put(m->want, i, m->dtype,
-           cf_from_int(m->dtype,
-                       (int64_t)(cf_rand(&state) % (uint64_t)n)));
+           cf_from_int(m->dtype, (int64_t)(cf_rand(&state) % (uint64_t)n)));
 }
 
 static int64_t axis_extent(const cf_job *j, const subject *s) {
@@ -135,11 +134,12 @@ static void check_bad(cf *t, cf_stage *st, const subject *s, cf_mem **m,
   cf_eval(&j, &bad);
   if (!cf_mem_down(t, m[out])) return;
   /* What the output holds is free; what is around it is not. */
-  elements = (uint64_t)(3 + cf_points(j.arg[out].extent, 3)) *
-             cf_bytes(s->dtype);
-  cf_check(t, !memcmp(m[out]->got, m[out]->want, 3 * cf_bytes(s->dtype)) &&
-                  !memcmp(m[out]->got + elements, m[out]->want + elements,
-                          m[out]->bytes - elements),
+  elements =
+      (uint64_t)(3 + cf_points(j.arg[out].extent, 3)) * cf_bytes(s->dtype);
+  cf_check(t,
+           !memcmp(m[out]->got, m[out]->want, 3 * cf_bytes(s->dtype)) &&
+               !memcmp(m[out]->got + elements, m[out]->want + elements,
+                       m[out]->bytes - elements),
            "memory outside the output was written");
 }
 

@@ -8,34 +8,33 @@ enum { POOL = 1024, FIRST = 256, SIZE = 640 };
 /* Where a conversion turns: beyond the ends of the integers, between two
  * numbers of a float, at the ends of the halves. */
 static const double turns[] = {
-    0.49999,    0.5,          1.5,          2.5,          -0.5,
-    -1.5,       127.5,        128,          -128.5,       -129,
-    255.5,      256,          -0.99,        32767.5,      32768,
-    -32769,     65519.99,     65520,        65535.5,      65536,
-    0x1p31,     0x1p31 - 1,   -0x1p31,      -0x1p31 - 1,  0x1p32,
-    0x1p32 - 1, 0x1p63,       -0x1p63,      0x1p64,       0x1p63 - 1024,
-    0x1p24 + 1, 0x1p24 + 3,   0x1.002p0,    0x1.006p0,    0x1.002001p0,
-    0x1.01p0,   0x1.03p0,     0x1.010001p0, 0x1p-25,      0x1.8p-25,
-    0x1.8p-24,  0x1.ffep-15,  0x1p-134,     0x1.8p-133,   0x1.0000011p0,
+    0.49999,    0.5,           1.5,          2.5,         -0.5,
+    -1.5,       127.5,         128,          -128.5,      -129,
+    255.5,      256,           -0.99,        32767.5,     32768,
+    -32769,     65519.99,      65520,        65535.5,     65536,
+    0x1p31,     0x1p31 - 1,    -0x1p31,      -0x1p31 - 1, 0x1p32,
+    0x1p32 - 1, 0x1p63,        -0x1p63,      0x1p64,      0x1p63 - 1024,
+    0x1p24 + 1, 0x1p24 + 3,    0x1.002p0,    0x1.006p0,   0x1.002001p0,
+    0x1.01p0,   0x1.03p0,      0x1.010001p0, 0x1p-25,     0x1.8p-25,
+    0x1.8p-24,  0x1.ffep-15,   0x1p-134,     0x1.8p-133,  0x1.0000011p0,
     0x1p-150,   0x1.00001p-150};
-static const uint64_t whole[] = {
-    (UINT64_C(1) << 24) + 1,
-    (UINT64_C(1) << 24) + 3,
-    (UINT64_C(1) << 53) + 1,
-    (UINT64_C(1) << 53) + 3,
-    (UINT64_C(1) << 62) + (UINT64_C(1) << 54) + 1,
-    (UINT64_C(1) << 62) + (UINT64_C(1) << 38) + 1,
-    (UINT64_C(1) << 62) + (UINT64_C(1) << 38),
-    (UINT64_C(1) << 62) + (UINT64_C(3) << 38),
-    UINT64_MAX - 1,
-    UINT64_MAX >> 1,
-    UINT64_C(1) << 63,
-    2049,
-    2051,
-    257,
-    259,
-    65519,
-    65520};
+static const uint64_t whole[] = {(UINT64_C(1) << 24) + 1,
+                                 (UINT64_C(1) << 24) + 3,
+                                 (UINT64_C(1) << 53) + 1,
+                                 (UINT64_C(1) << 53) + 3,
+                                 (UINT64_C(1) << 62) + (UINT64_C(1) << 54) + 1,
+                                 (UINT64_C(1) << 62) + (UINT64_C(1) << 38) + 1,
+                                 (UINT64_C(1) << 62) + (UINT64_C(1) << 38),
+                                 (UINT64_C(1) << 62) + (UINT64_C(3) << 38),
+                                 UINT64_MAX - 1,
+                                 UINT64_MAX >> 1,
+                                 UINT64_C(1) << 63,
+                                 2049,
+                                 2051,
+                                 257,
+                                 259,
+                                 65519,
+                                 65520};
 enum {
   NTURN = sizeof turns / sizeof *turns,
   NWHOLE = sizeof whole / sizeof *whole
@@ -49,8 +48,7 @@ static void fill(cf_mem *m) {
       cf_put(m->want, n++, m->dtype, cf_from_double(m->dtype, turns[i]));
   else
     for (int i = 0; i < NWHOLE && m->dtype != TSH_bool; i++)
-      cf_put(m->want, n++, m->dtype,
-             cf_from_int(m->dtype, (int64_t)whole[i]));
+      cf_put(m->want, n++, m->dtype, cf_from_int(m->dtype, (int64_t)whole[i]));
 }
 
 static void build(cf_kern *k, int from, int to) {
@@ -68,8 +66,7 @@ static void run_pair(cf *t, cf_mem *in, int to) {
   cf_kern k;
   cf_mem out;
   cf_job jobs[3];
-  if (!cf_begin(t, "cast/%s/%s", cf_dtype_name(in->dtype),
-                cf_dtype_name(to)))
+  if (!cf_begin(t, "cast/%s/%s", cf_dtype_name(in->dtype), cf_dtype_name(to)))
     return;
   build(&k, in->dtype, to);
   if (cf_mem_new(t, to, 4 * SIZE, &out)) {
@@ -91,15 +88,13 @@ static void run_pair(cf *t, cf_mem *in, int to) {
 void cf_test_cast(cf *t) {
   cf_mem in;
   for (int from = 1; from < TSH_NDTYPE; from++) {
-    if (!cf_kind(from) || !cf_stores(t, from) ||
-        !cf_has(t, TSH_OP_cast, from))
+    if (!cf_kind(from) || !cf_stores(t, from) || !cf_has(t, TSH_OP_cast, from))
       continue;
     if (!cf_mem_new(t, from, POOL, &in)) return;
     fill(&in);
     if (cf_mem_up(t, &in))
       for (int to = 1; to < TSH_NDTYPE; to++)
-        if (cf_kind(to) && cf_kind(to) != TSH_KIND_COMPLEX &&
-            cf_stores(t, to))
+        if (cf_kind(to) && cf_kind(to) != TSH_KIND_COMPLEX && cf_stores(t, to))
           run_pair(t, &in, to);
     cf_mem_free(t, &in);
   }

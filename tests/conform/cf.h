@@ -10,7 +10,7 @@
 #include "tsh_plugin.h"
 
 enum { CF_ARGS = 12, CF_INSTS = 128, CF_SCALARS = 8, CF_JOBS = 72 };
-#define CF_MS INT64_C(1000000)
+#define CF_MS                 INT64_C(1000000)
 #define CF_OPTIONAL(t, entry) (!(t)->masked && TSH_HAS((t)->p, entry))
 
 /* ---- the run (report.c) ------------------------------------------------- */
@@ -120,10 +120,10 @@ tsh_status cf_copy(cf *t, tsh_buf *dst, uint64_t dst_at, tsh_buf *src,
 
 /* ---- inputs, always the same (gen.c) ------------------------------------ */
 enum {
-  CF_BITS,   /* pairs of specials, then random bits and plain values */
-  CF_PLAIN,  /* plain finite values of both signs */
-  CF_NEAR1,  /* floats near 1, of either sign: for products */
-  CF_TIES,   /* few distinct values */
+  CF_BITS,    /* pairs of specials, then random bits and plain values */
+  CF_PLAIN,   /* plain finite values of both signs */
+  CF_NEAR1,   /* floats near 1, of either sign: for products */
+  CF_TIES,    /* few distinct values */
   CF_SPECIAL, /* few distinct values, nan, inf and -0 among them */
   CF_BLANK    /* 0xa5 in every byte */
 };
@@ -151,8 +151,8 @@ int cf_const(cf_kern *k, int dtype, uint64_t bits);
 void cf_store(cf_kern *k, int value, int arg, int flags);
 /* Asks the plugin; the struct given is wiped when the call returns. */
 tsh_status cf_compile_raw(cf *t, cf_kern *k, tsh_err *err);
-int cf_compile(cf *t, cf_kern *k); /* 0 and a failure reported */
-void cf_drop(cf *t, cf_kern *k);   /* takes what never was compiled */
+int cf_compile(cf *t, cf_kern *k);          /* 0 and a failure reported */
+void cf_drop(cf *t, cf_kern *k);            /* takes what never was compiled */
 int cf_fits(const cf *t, const cf_kern *k); /* within the device's limits */
 
 /* ---- launches (job.c) --------------------------------------------------- */

@@ -26,8 +26,8 @@ typedef struct {
 } product;
 
 static const product products[] = {
-    {1, 1, 1, 1, 0, 0},    {1, 64, 64, 64, 0, 0}, {1, 33, 7, 129, 0, 1},
-    {1, 1, 65, 300, 1, 0}, {3, 17, 31, 20, 0, 0}, {2, 50, 1, 40, 1, 1},
+    {1, 1, 1, 1, 0, 0},    {1, 64, 64, 64, 0, 0},  {1, 33, 7, 129, 0, 1},
+    {1, 1, 65, 300, 1, 0}, {3, 17, 31, 20, 0, 0},  {2, 50, 1, 40, 1, 1},
     {1, 5, 6, 0, 0, 0},    {1, 31, 100, 33, 1, 0}, {1, 257, 3, 2, 0, 1},
 };
 enum { NPRODUCT = sizeof products / sizeof *products, ROOM = 20000 };
@@ -52,8 +52,7 @@ static void place_layer(const product *p, cf_stage *s, cf_mem *const *m,
 static void run_layer(cf *t, int dtype, int hint) {
   cf_stage s;
   cf_mem *m[4];
-  if (!cf_begin(t, "dot/%s/layer%s", cf_dtype_name(dtype),
-                hint ? "-hint" : ""))
+  if (!cf_begin(t, "dot/%s/layer%s", cf_dtype_name(dtype), hint ? "-hint" : ""))
     return;
   cf_stage_init(&s, 4, 1);
   build_layer(&s.k, dtype, hint);
@@ -80,8 +79,7 @@ static void run_plain(cf *t, int dtype, int epilogue) {
     return;
   cf_stage_init(&s, 3, 1);
   s.k.k.flags = TSH_HINT_DOT;
-  for (int i = 0; i < 3 + epilogue; i++)
-    cf_arg(&s.k, dtype, TSH_STRIDED);
+  for (int i = 0; i < 3 + epilogue; i++) cf_arg(&s.k, dtype, TSH_STRIDED);
   cf_load(&s.k, 0, 0);
   cf_load(&s.k, 1, 0);
   cf_inst(&s.k, TSH_OP_dot, dtype, 0, 1, 0);
@@ -129,7 +127,8 @@ static void run_conv(cf *t, int dtype, int hint) {
   if (cf_stage_ready(t, &s))
     for (int i = 0; i < 2; i++) {
       const int64_t c = size[i][0], h = size[i][1], w = size[i][2];
-      const int64_t extent[5] = {c, h, w, 3, 3}, in[5] = {0, w + 2, 1, w + 2, 1};
+      const int64_t extent[5] = {c, h, w, 3, 3},
+                    in[5] = {0, w + 2, 1, w + 2, 1};
       const int64_t weight[5] = {9, 0, 0, 3, 1}, out[5] = {h * w, w, 1, 0, 0};
       cf_job j;
       cf_job_init(&j, &s.k, "%d planes of %dx%d", (int)c, (int)h, (int)w);

@@ -70,8 +70,7 @@ static void check_reported(cf *t, const cf_outcome *o) {
 /* ---- one launch --------------------------------------------------------- */
 static void run_at(cf *t, int dtype) {
   static const int64_t where[] = {0, 1, 32, 33, 511, POINTS - 1};
-  const int64_t values[6] = {0, LIMIT + 1, -LIMIT - 1, 0, INT32_MAX,
-                             INT32_MIN};
+  const int64_t values[6] = {0, LIMIT + 1, -LIMIT - 1, 0, INT32_MAX, INT32_MIN};
   cf_stage s;
   cf_mem *y, *p;
   if (!cf_begin(t, "error/%s/at", cf_dtype_name(dtype))) return;
@@ -243,8 +242,9 @@ static void run_tickets(cf *t) {
     if (!cf_mem_up(t, b.y)) goto out;
     for (int i = 0; i < 4; i++) {
       rc[i] = cf_submit(t, order[i], 1, &ticket[i], &err);
-      cf_check(t, rc[i] == TSH_OK || (rc[i] == TSH_EINDEX && i % 2 == 0 &&
-                                      err.launch == 0 && err.at == 100),
+      cf_check(t,
+               rc[i] == TSH_OK || (rc[i] == TSH_EINDEX && i % 2 == 0 &&
+                                   err.launch == 0 && err.at == 100),
                "submit %d: %s", i, cf_status_name(rc[i]));
     }
     for (int i = 0; i < 4; i += 2) {

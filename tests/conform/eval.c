@@ -1,6 +1,7 @@
 /* eval.c - the evaluator: runs one launch on the host images, one instruction
  * over the whole space after the other, straight from the op table. STOREs
  * come last, so an output may be an input. Slow and plain on purpose. */
+#include <fenv.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,9 +94,8 @@ static void eval_source(eval *e, const tsh_inst *in, value *r) {
   int64_t n = count_of(e, r->level);
   for (int64_t i = 0; i < n; i++) {
     int64_t at = element(e, r->level, view, i);
-    r->v[i] = in->op == TSH_OP_INDEX
-                  ? cf_from_int(in->dtype, at)
-                  : cf_get(view->mem->want, at, in->dtype);
+    r->v[i] = in->op == TSH_OP_INDEX ? cf_from_int(in->dtype, at)
+                                     : cf_get(view->mem->want, at, in->dtype);
   }
 }
 
@@ -104,8 +104,8 @@ static uint64_t scalar_bits(const tsh_scalar *s, int dtype) {
   case TSH_KIND_FLOAT:
     return cf_from_double(dtype, s->f);
   case TSH_KIND_COMPLEX:
-    return cf_from_double(TSH_f32, s->c[0]) |
-           cf_from_double(TSH_f32, s->c[1]) << 32;
+    return cf_from_double(TSH_f32, s->c[0]) | cf_from_double(TSH_f32, s->c[1])
+                                                  << 32;
   default:
     return cf_from_int(dtype, s->i);
   }
@@ -125,7 +125,7 @@ static void eval_map(eval *e, const tsh_inst *in, value *r) {
     int bad = 0;
     for (int k = 0; k < n; k++) {
       const value *o = &e->val[operand(in, k)];
-      x[k] = o->level == r->level   ? o->v[i]
+      x[k] = o->level == r->level     ? o->v[i]
              : o->level == CF_UNIFORM ? o->v[0]
                                       : o->v[i / e->inner];
     }
@@ -144,9 +144,9 @@ static uint64_t start_of(int op, int dtype) {
   if (kind == TSH_KIND_FLOAT)
     return cf_from_double(dtype, start == CF_LOWEST ? -HUGE_VAL : HUGE_VAL);
   if (kind == TSH_KIND_INT)
-    return cf_cast(TSH_f64, dtype,
-                   cf_from_double(TSH_f64, start == CF_LOWEST ? -1e300
-                                                              : 1e300));
+    return cf_cast(
+        TSH_f64, dtype,
+        cf_from_double(TSH_f64, start == CF_LOWEST ? -1e300 : 1e300));
   if (start == CF_LOWEST) return 0;
   return kind == TSH_KIND_BOOL ? 1 : cf_from_int(dtype, -1);
 }
@@ -238,8 +238,7 @@ static int is_sound(const eval *e) {
     const tsh_inst *in = &k->inst[i];
     int row = in->flags & TSH_ROW;
     if ((in->op == TSH_OP_LOAD || in->op == TSH_OP_STORE) &&
-        !stays_inside(e->j, (int)in->imm,
-                      row ? e->rank - k->k.nfold : e->rank))
+        !stays_inside(e->j, (int)in->imm, row ? e->rank - k->k.nfold : e->rank))
       return 0;
   }
   return 1;
@@ -296,12 +295,13 @@ tsh_status cf_eval(const cf_job *j, int64_t *bad) {
   if (j->kern->k.op != TSH_OP_PROGRAM) return cf_eval_call(j, bad);
   e = calloc(1, sizeof *e);
   if (!e) return TSH_ENOMEM;
+  fesetenv(FE_DFL_ENV); /* whatever a plugin has left on this thread */
   e->j = j;
   e->bad = -1;
   e->rank = j->kern->k.rank;
   e->outer = cf_points(j->extent, e->rank - j->kern->k.nfold);
-  e->inner = cf_points(j->extent + e->rank - j->kern->k.nfold,
-                       j->kern->k.nfold);
+  e->inner =
+      cf_points(j->extent + e->rank - j->kern->k.nfold, j->kern->k.nfold);
   rc = is_sound(e) ? eval_program(e) : TSH_EINVAL;
   *bad = e->bad;
   for (int i = 0; i < j->kern->k.ninst; i++) free(e->val[i].v);

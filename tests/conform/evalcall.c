@@ -6,8 +6,7 @@
 
 static uint64_t load(const cf_job *j, int arg, int64_t point) {
   const cf_view *v = &j->arg[arg];
-  return cf_get(v->mem->want,
-                cf_place(v->extent, j->kern->rank[arg], v, point),
+  return cf_get(v->mem->want, cf_place(v->extent, j->kern->rank[arg], v, point),
                 v->mem->dtype);
 }
 
@@ -48,8 +47,7 @@ static void eval_take(const cf_job *j, int axis, int64_t *bad) {
   for (int64_t i = 0; i < cf_points(out, rank); i++) {
     split s = split_of(out, rank, axis, i);
     s.at = position(j, s.at, in[axis], bad);
-    if (s.at >= 0)
-      store(j, 2, i, load(j, 0, point_of(s, in, rank, axis)));
+    if (s.at >= 0) store(j, 2, i, load(j, 0, point_of(s, in, rank, axis)));
   }
 }
 
@@ -65,8 +63,8 @@ static void eval_index_add(const cf_job *j, int axis, int64_t *bad) {
     s.at = position(j, s.at, out[axis], bad);
     if (s.at < 0) continue;
     p = point_of(s, out, rank, axis);
-    store(j, 3, p, cf_map(TSH_OP_add, dtype, load(j, 3, p), load(j, 2, i), 0,
-                          &wrong));
+    store(j, 3, p,
+          cf_map(TSH_OP_add, dtype, load(j, 3, p), load(j, 2, i), 0, &wrong));
   }
 }
 

@@ -42,18 +42,18 @@ static double mod_64(double x, double y) {
   return (r < 0) != (y < 0) ? r + y : r;
 }
 
-#define CF_BOTH(name, x) _Generic((x), float: name##_32, double: name##_64)
-#define tsh_exp(a) CF_BOTH(exp, a)(a)
-#define tsh_expm1(a) CF_BOTH(expm1, a)(a)
-#define tsh_log(a) CF_BOTH(log, a)(a)
-#define tsh_log1p(a) CF_BOTH(log1p, a)(a)
-#define tsh_sin(a) CF_BOTH(sin, a)(a)
-#define tsh_cos(a) CF_BOTH(cos, a)(a)
-#define tsh_tanh(a) CF_BOTH(tanh, a)(a)
-#define tsh_sigmoid(a) CF_BOTH(sigmoid, a)(a)
-#define tsh_erf(a) CF_BOTH(erf, a)(a)
-#define tsh_pow(a, b) CF_BOTH(pow, a)(a, b)
-#define tsh_mod(a, b) CF_BOTH(mod, a)(a, b)
+#define CF_BOTH(name, x) _Generic((x), float : name##_32, double : name##_64)
+#define tsh_exp(a)       CF_BOTH(exp, a)(a)
+#define tsh_expm1(a)     CF_BOTH(expm1, a)(a)
+#define tsh_log(a)       CF_BOTH(log, a)(a)
+#define tsh_log1p(a)     CF_BOTH(log1p, a)(a)
+#define tsh_sin(a)       CF_BOTH(sin, a)(a)
+#define tsh_cos(a)       CF_BOTH(cos, a)(a)
+#define tsh_tanh(a)      CF_BOTH(tanh, a)(a)
+#define tsh_sigmoid(a)   CF_BOTH(sigmoid, a)(a)
+#define tsh_erf(a)       CF_BOTH(erf, a)(a)
+#define tsh_pow(a, b)    CF_BOTH(pow, a)(a, b)
+#define tsh_mod(a, b)    CF_BOTH(mod, a)(a, b)
 
 /* ---- integers ----------------------------------------------------------- */
 /* By squaring, wrapping at 64 bits and cut by the caller. A negative exponent
@@ -110,9 +110,9 @@ int64_t cf_random(int64_t j, int64_t key, int64_t base) {
 }
 
 /* T is signed where its -1 is below 0. */
-#define CF_SIGNED ((T)-1 < (T)1)
-#define tsh_ipow(a, b) ipow((uint64_t)(a), (int64_t)(b), CF_SIGNED)
-#define tsh_index(a, b) position((int64_t)(a), (int64_t)(b), CF_SIGNED, bad)
+#define CF_SIGNED           ((T)-1 < (T)1)
+#define tsh_ipow(a, b)      ipow((uint64_t)(a), (int64_t)(b), CF_SIGNED)
+#define tsh_index(a, b)     position((int64_t)(a), (int64_t)(b), CF_SIGNED, bad)
 #define tsh_random(a, b, c) cf_random((int64_t)(a), (int64_t)(b), (int64_t)(c))
 
 /* The table's integer column meets unsigned types. */
@@ -120,47 +120,47 @@ int64_t cf_random(int64_t j, int64_t key, int64_t base) {
 #pragma GCC diagnostic ignored "-Wsign-compare"
 
 #define CF_PICK(fexpr, iexpr) iexpr
-#define T uint8_t
-#define CF_WORD uint8_t
-#define CF_FN(name) name##_u8
+#define T                     uint8_t
+#define CF_WORD               uint8_t
+#define CF_FN(name)           name##_u8
 #include "expr_type.h"
-#define T uint16_t
-#define CF_WORD uint16_t
+#define T           uint16_t
+#define CF_WORD     uint16_t
 #define CF_FN(name) name##_u16
 #include "expr_type.h"
-#define T uint32_t
-#define CF_WORD uint32_t
+#define T           uint32_t
+#define CF_WORD     uint32_t
 #define CF_FN(name) name##_u32
 #include "expr_type.h"
-#define T uint64_t
-#define CF_WORD uint64_t
+#define T           uint64_t
+#define CF_WORD     uint64_t
 #define CF_FN(name) name##_u64
 #include "expr_type.h"
-#define T int8_t
-#define CF_WORD uint8_t
+#define T           int8_t
+#define CF_WORD     uint8_t
 #define CF_FN(name) name##_i8
 #include "expr_type.h"
-#define T int16_t
-#define CF_WORD uint16_t
+#define T           int16_t
+#define CF_WORD     uint16_t
 #define CF_FN(name) name##_i16
 #include "expr_type.h"
-#define T int32_t
-#define CF_WORD uint32_t
+#define T           int32_t
+#define CF_WORD     uint32_t
 #define CF_FN(name) name##_i32
 #include "expr_type.h"
-#define T int64_t
-#define CF_WORD uint64_t
+#define T           int64_t
+#define CF_WORD     uint64_t
 #define CF_FN(name) name##_i64
 #include "expr_type.h"
 #undef CF_PICK
 
 #define CF_PICK(fexpr, iexpr) fexpr
-#define T float
-#define CF_WORD uint32_t
-#define CF_FN(name) name##_f32
+#define T                     float
+#define CF_WORD               uint32_t
+#define CF_FN(name)           name##_f32
 #include "expr_type.h"
-#define T double
-#define CF_WORD uint64_t
+#define T           double
+#define CF_WORD     uint64_t
 #define CF_FN(name) name##_f64
 #include "expr_type.h"
 #undef CF_PICK

@@ -153,8 +153,10 @@ static tsh_status finish(tsh_dev *dev, const tsh_batch *b, tsh_err *err) {
 static void begin_updates(tsh_dev *dev, const tsh_batch *b) {
   for (uint32_t i = 0; i < b->nlaunch; i++) {
     tsh_launch l = *launch_at(b, i);
-    tsh_batch one = {.size = sizeof one, .nlaunch = 1,
-                     .launch_size = sizeof l, .launch = &l};
+    tsh_batch one = {.size = sizeof one,
+                     .nlaunch = 1,
+                     .launch_size = sizeof l,
+                     .launch = &l};
     tsh_err err = {.size = sizeof err};
     if (!(l.flags & TSH_LAUNCH_UPDATE)) continue;
     l.size = sizeof l;
@@ -221,8 +223,7 @@ static tsh_status fault_wait(tsh_dev *dev, uint64_t ticket, uint64_t timeout,
 static tsh_status fault_props(uint32_t index, tsh_props *out, tsh_err *err) {
   tsh_status rc = f.real->props(index, out, err);
   if (rc != TSH_OK || out->size < sizeof *out) return rc;
-  if (PLANTED(props_change) && f.calls++ & 1)
-    out->storage ^= TSH_BIT(TSH_f32);
+  if (PLANTED(props_change) && f.calls++ & 1) out->storage ^= TSH_BIT(TSH_f32);
   if (PLANTED(mandatory_op_is_missing)) {
     uint32_t n = out->nops < TSH_NOPS ? out->nops : TSH_NOPS;
     memcpy(f.op_types, out->op_types, n * sizeof *f.op_types);
@@ -256,8 +257,7 @@ static tsh_status fault_alloc(tsh_dev *dev, uint64_t bytes, tsh_buf **out,
   return rc;
 }
 
-static tsh_status fault_copy(tsh_dev *dev, const tsh_copy *copy,
-                             tsh_err *err) {
+static tsh_status fault_copy(tsh_dev *dev, const tsh_copy *copy, tsh_err *err) {
   tsh_copy c = *copy;
   c.size = sizeof c;
   if (PLANTED(copy_loses_the_last_byte) && c.bytes > 1) c.bytes--;

@@ -14,11 +14,11 @@ enum { LINE, PLANE, SPACE, NKERN }; /* rank 1, 2, 3; nfold 1, 1, 2 */
 
 /* N is the size, A times B is the size. A negative stride begins at the far
  * end. `out` is the stride of the first axis of the output. */
-#define N INT64_C(-1000)
+#define N  INT64_C(-1000)
 #define NB INT64_C(-3000) /* -N */
 #define N2 INT64_C(-4000) /* 2 N */
-#define A INT64_C(-5000)
-#define B INT64_C(-6000)
+#define A  INT64_C(-5000)
+#define B  INT64_C(-6000)
 typedef struct {
   const char *name;
   int kern;
@@ -41,6 +41,7 @@ static const pattern patterns[] = {
 };
 enum { NPATTERN = sizeof patterns / sizeof *patterns };
 static const pattern special = {"special", PLANE, {64, N}, {N, 1}, 0, 1};
+static const pattern zeros = {"zeros", PLANE, {64, N}, {N, 1}, 0, 1};
 
 static int64_t number(int64_t v, int64_t n) {
   int64_t a = n == 255 ? 15 : n == 256 ? 16 : n == 257 ? 257 : 1;
@@ -69,15 +70,12 @@ typedef struct {
   cf_mem in[2], out[NKERN];
 } subject;
 
-static int is_position(const subject *s) {
-  return s->row->gives == CF_SECOND;
-}
+static int is_position(const subject *s) { return s->row->gives == CF_SECOND; }
 
 static void build(subject *s, int which) {
   static const int rank[NKERN] = {1, 2, 3}, nfold[NKERN] = {1, 1, 2};
   cf_kern *k = &s->kern[which];
-  int second = is_position(s) ? (which == SPACE ? TSH_i64 : TSH_i32)
-                              : s->dtype;
+  int second = is_position(s) ? (which == SPACE ? TSH_i64 : TSH_i32) : s->dtype;
   int n = s->row->arity;
   s->out_dtype[which] = is_position(s) ? second : s->dtype;
   cf_kern_init(k, rank[which], nfold[which]);
@@ -112,8 +110,8 @@ static void place(subject *s, const pattern *p, int64_t n, int region,
   cf_job_extent(j, extent);
   cf_job_arg(j, 0, &s->in[0], at, in);
   if (s->row->arity == 2)
-    cf_job_arg(j, 1, is_position(s) ? NULL : &s->in[1],
-               is_position(s) ? 0 : at, is_position(s) ? count : in);
+    cf_job_arg(j, 1, is_position(s) ? NULL : &s->in[1], is_position(s) ? 0 : at,
+               is_position(s) ? count : in);
   cf_job_arg(j, s->row->arity, &s->out[p->kern], out_at, out);
 }
 
@@ -158,13 +156,26 @@ static void fill_sparse(cf_mem *m, int odd) {
 static void fill(const subject *s, cf_mem *m, int operand) {
   int op = s->row->id;
   if (s->dtype == TSH_bool)
-    fill_sparse(m, op != TSH_OP_all && op != TSH_OP_min &&
-                       op != TSH_OP_argmin);
+    fill_sparse(m, op != TSH_OP_all && op != TSH_OP_min && op != TSH_OP_argmin);
   else
-    cf_fill(m, is_position(s)        ? CF_TIES
-               : op == TSH_OP_prod ? CF_NEAR1
-                                   : CF_PLAIN,
+    cf_fill(m,
+            is_position(s)      ? CF_TIES
+            : op == TSH_OP_prod ? CF_NEAR1
+                                : CF_PLAIN,
             operand);
+}
+
+/* Both zeros, and what the two lose to. */
+static void fill_zeros(const subject *s, cf_mem *m) {
+  int least = s->row->id == TSH_OP_min || s->row->id == TSH_OP_argmin;
+  uint64_t state = 8;
+  for (int64_t i = 0; i < POOL; i++) {
+    uint64_t r = cf_rand(&state) >> 20;
+    uint64_t v = cf_from_int(s->dtype, r % 3 ? 0 : least ? 3 : -3);
+    if (cf_kind(s->dtype) == TSH_KIND_FLOAT && r % 3 == 1)
+      v = cf_from_double(s->dtype, -0.0);
+    cf_put(m->want, i, s->dtype, v);
+  }
 }
 
 /* ---- positions that are not in order ------------------------------------ */
@@ -224,8 +235,7 @@ static void run_op(cf *t, const cf_row *row, int dtype) {
   s.row = row;
   s.dtype = dtype;
   if (t->list || prepare(t, &s)) {
-    for (int i = 0; i < NPATTERN; i++)
-      run_pattern(t, &s, &patterns[i], sizes);
+    for (int i = 0; i < NPATTERN; i++) run_pattern(t, &s, &patterns[i], sizes);
     run_long(t, &s);
     if (is_position(&s)) {
       run_shuffled(t, &s, TSH_i32);
@@ -236,6 +246,11 @@ static void run_op(cf *t, const cf_row *row, int dtype) {
       cf_mem_up(t, &s.in[i]);
     }
     run_pattern(t, &s, &special, few);
+    for (int i = 0; i < row->arity && s.in[i].want; i++) {
+      fill_zeros(&s, &s.in[i]);
+      cf_mem_up(t, &s.in[i]);
+    }
+    run_pattern(t, &s, &zeros, few);
   }
   for (int i = 0; i < NKERN; i++) {
     cf_drop(t, &s.kern[i]);

@@ -34,18 +34,17 @@ static double smallest(int dtype) { /* denormal */
 
 static uint64_t float_special(int dtype, unsigned i) {
   const double big = largest(dtype), tiny = smallest(dtype);
-  const double v[16] = {0,   -0.0, 1,    -1,        NAN,  INFINITY, -INFINITY,
-                        big, -big, tiny, -tiny * 3, 0.5,  -2.5,     3,
-                        tiny * 37, -100};
+  const double v[16] = {0,         -0.0, 1,         -1,   NAN,       INFINITY,
+                        -INFINITY, big,  -big,      tiny, -tiny * 3, 0.5,
+                        -2.5,      3,    tiny * 37, -100};
   return cf_from_double(dtype, v[i & 15]);
 }
 
 static uint64_t int_special(int dtype, unsigned i) {
   const int64_t width = 8 * cf_bytes(dtype);
   const int64_t low = (int64_t)(UINT64_C(1) << (width - 1));
-  const int64_t v[16] = {0,         1,   -1,      low, low + 1, low - 1,
-                         width - 1, 2,   width,   -2,  3,       -7,
-                         7,         100, 1 + width, -3};
+  const int64_t v[16] = {0,     1,  -1, low, low + 1, low - 1, width - 1, 2,
+                         width, -2, 3,  -7,  7,       100,     1 + width, -3};
   return cf_from_int(dtype, v[i & 15]);
 }
 

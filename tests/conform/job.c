@@ -28,8 +28,7 @@ void cf_job_arg(cf_job *j, int arg, cf_mem *m, int64_t offset,
                 const int64_t *stride) {
   j->arg[arg].mem = m;
   j->arg[arg].offset = offset;
-  memcpy(j->arg[arg].stride, stride,
-         j->kern->rank[arg] * sizeof *stride);
+  memcpy(j->arg[arg].stride, stride, j->kern->rank[arg] * sizeof *stride);
 }
 
 void cf_dense(int rank, const int64_t *extent, int64_t *stride) {
@@ -98,12 +97,12 @@ static int lend(lent *l, const cf_job *jobs, uint32_t n, uint64_t key,
                 grown);
   }
   memset(&l->head, 0xee, sizeof l->head);
-  l->head.b = (tsh_batch){
-      .size = sizeof l->head.b + (grown ? GROWTH : 0),
-      .nlaunch = n,
-      .key = key,
-      .launch_size = (uint32_t)step,
-      .launch = (const tsh_launch *)(const void *)l->launches};
+  l->head.b =
+      (tsh_batch){.size = sizeof l->head.b + (grown ? GROWTH : 0),
+                  .nlaunch = n,
+                  .key = key,
+                  .launch_size = (uint32_t)step,
+                  .launch = (const tsh_launch *)(const void *)l->launches};
   return 1;
 }
 

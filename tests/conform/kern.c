@@ -71,7 +71,7 @@ static uint64_t hash(uint64_t h, const void *data, size_t n) {
 
 static uint64_t kern_hash(const cf_kern *k) {
   uint64_t h = UINT64_C(0xcbf29ce484222325);
-  uint16_t head[7] = {k->k.op,   k->k.rank,  k->k.nfold, k->k.narg,
+  uint16_t head[7] = {k->k.op,      k->k.rank,  k->k.nfold, k->k.narg,
                       k->k.nscalar, k->k.ninst, k->k.nattr};
   h = hash(h, head, sizeof head);
   h = hash(h, &k->k.flags, sizeof k->k.flags);

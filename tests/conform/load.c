@@ -63,10 +63,11 @@ static void run_cheap(cf *t) {
     cf_check(t, t->p->count(&err) == n, "count changes");
     cf_check(t, t->p->props(t->index, &props, &err) == TSH_OK, "props: %s",
              err.text);
-    cf_check(t, strcmp(props.name, t->props.name) == 0 &&
-                    props.op_types == t->props.op_types &&
-                    props.storage == t->props.storage &&
-                    memcmp(props.uuid, t->props.uuid, 16) == 0,
+    cf_check(t,
+             strcmp(props.name, t->props.name) == 0 &&
+                 props.op_types == t->props.op_types &&
+                 props.storage == t->props.storage &&
+                 memcmp(props.uuid, t->props.uuid, 16) == 0,
              "props change");
   }
   start = (cf_now() - start) / 50;
@@ -107,8 +108,8 @@ static void run_absent(cf *t) {
   cf_err_init(&err);
   n = t->p->count(&err);
   cf_err_init(&err);
-  cf_check_err(t, "props of a device too many",
-               t->p->props(n, &props, &err), &err);
+  cf_check_err(t, "props of a device too many", t->p->props(n, &props, &err),
+               &err);
   cf_err_init(&err);
   cf_check_err(t, "open of a device too many",
                t->p->open(UINT32_MAX, &host, &dev, &err), &err);
@@ -118,8 +119,7 @@ static void run_absent(cf *t) {
 static void run_props(cf *t) {
   const tsh_props *p = &t->props;
   if (!cf_begin(t, "load/props")) return;
-  cf_check(t, p->kind >= TSH_CPU && p->kind <= TSH_REMOTE, "kind %u",
-           p->kind);
+  cf_check(t, p->kind >= TSH_CPU && p->kind <= TSH_REMOTE, "kind %u", p->kind);
   cf_check(t, *p->name && strnlen(p->name, sizeof p->name) < sizeof p->name,
            "no name");
   cf_check(t, p->align >= 64 && (p->align & (p->align - 1)) == 0, "align %u",

@@ -13,18 +13,17 @@ static const int64_t sizes[NSIZE] = {1, 255, 256, 257};
 /* A kernel per rank and set of classes. */
 enum { DENSE, SPLAT, LINE, PLANE, NKERN };
 
-/* A pattern at size n: extent (a of them n itself), strides of the operands
- * and of the output; 0 in `extent` stands for n. `start` times n - 1 is added
- * to an offset where the stride is negative. */
+/* Extents, strides of each operand and of the output, offsets. A negative
+ * stride begins at the far end. */
 typedef struct {
   const char *name;
   int kern;
   int64_t extent[2];
-  int64_t in[3][2], out[2]; /* N stands for n */
+  int64_t in[3][2], out[2]; /* N stands for the size */
   int64_t in_at, out_at;
 } pattern;
 
-#define N INT64_C(-1000) /* "n" in the table below */
+#define N INT64_C(-1000) /* "the size" in the table below */
 static const pattern patterns[] = {
     {"contiguous", DENSE, {N, 1}, {{1}, {1}, {1}}, {1}, 0, 0},
     {"offset", DENSE, {N, 1}, {{1}, {1}, {1}}, {1}, 3, 5},
@@ -143,8 +142,7 @@ static void run_special(cf *t, subject *s) {
   cf_mem a, b;
   cf_job j;
   if (!cf_limit(s->row->id, s->dtype)) return;
-  if (!cf_begin(t, "map/%s/%s/special", cf_dtype_name(s->dtype),
-                s->row->name))
+  if (!cf_begin(t, "map/%s/%s/special", cf_dtype_name(s->dtype), s->row->name))
     return;
   memset(&b, 0, sizeof b);
   if (cf_mem_new(t, s->dtype, NEXACT * NEXACT, &a) &&
@@ -178,8 +176,8 @@ static void run_op(cf *t, const cf_row *row, int dtype, cf_mem *pool) {
   s.to = row->gives == CF_BOOL ? TSH_bool : dtype;
   for (int i = 0; i < 3; i++)
     s.in[i] = row->id == TSH_OP_where && i == 0 ? &pool[3] : &pool[i];
-  if (t->list || (cf_mem_new(t, s.to, NSIZE * REGION + 8, &s.out) &&
-                  compile_all(t, &s))) {
+  if (t->list ||
+      (cf_mem_new(t, s.to, NSIZE * REGION + 8, &s.out) && compile_all(t, &s))) {
     for (int i = 0; i < NPATTERN; i++) run_pattern(t, &s, &patterns[i]);
     run_special(t, &s);
   }
@@ -208,8 +206,8 @@ static void run_long(cf *t, int dtype) {
     cf_fill(&in[0], CF_BITS, 0);
     cf_fill(&in[1], CF_BITS, 1);
     build(&s.kern[DENSE], &s, DENSE);
-    if (cf_mem_up(t, &in[0]) && cf_mem_up(t, &in[1]) &&
-        cf_mem_up(t, &s.out) && cf_compile(t, &s.kern[DENSE]))
+    if (cf_mem_up(t, &in[0]) && cf_mem_up(t, &in[1]) && cf_mem_up(t, &s.out) &&
+        cf_compile(t, &s.kern[DENSE]))
       for (int i = 0; i < 2; i++) {
         cf_job_init(&j, &s.kern[DENSE], "size %d", (int)n[i]);
         j.extent[0] = n[i];
@@ -236,8 +234,7 @@ static void run_dtype(cf *t, int dtype) {
     good = cf_mem_up(t, &pool[i]);
   }
   for (int i = 0; i < cf_nrows && good; i++)
-    if (is_subject(t, &cf_rows[i], dtype))
-      run_op(t, &cf_rows[i], dtype, pool);
+    if (is_subject(t, &cf_rows[i], dtype)) run_op(t, &cf_rows[i], dtype, pool);
   for (int i = 0; i < 4; i++) cf_mem_free(t, &pool[i]);
 }
 

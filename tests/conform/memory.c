@@ -4,8 +4,8 @@
 
 #include "cf.h"
 
-static const uint64_t sizes[] = {1,    2,    3,    7,     8,     63,     64,
-                                 65,   4095, 4096, 4097,  65537, 1 << 20};
+static const uint64_t sizes[] = {1,  2,    3,    7,    8,     63,     64,
+                                 65, 4095, 4096, 4097, 65537, 1 << 20};
 enum { NSIZE = sizeof sizes / sizeof *sizes };
 
 static void fill_bytes(uint8_t *p, uint64_t n, uint64_t seed) {
@@ -48,8 +48,9 @@ static void run_pieces(cf *t) {
         }
         memset(b.got, 0, n + 2);
         cf_copy(t, NULL, 0, b.buf, to, n, b.got + 1, &err);
-        cf_check(t, b.got[0] == 0 && b.got[n + 1] == 0 &&
-                        memcmp(b.got + 1, b.want + to, n) == 0,
+        cf_check(t,
+                 b.got[0] == 0 && b.got[n + 1] == 0 &&
+                     memcmp(b.got + 1, b.want + to, n) == 0,
                  "%d bytes from %d to %d differ", (int)n, (int)from, (int)to);
       }
   if (a.buf && b.buf) {
@@ -136,6 +137,12 @@ static void run_memstat(cf *t) {
   cf_mem m;
   if (!CF_OPTIONAL(t, memstat) || !cf_begin(t, "memory/memstat")) return;
   cf_err_init(&err);
+  after.size = offsetof(tsh_memstat, peak); /* a smaller struct */
+  after.peak = 77;
+  cf_check(t,
+           t->p->memstat(t->dev, 0, &after, &err) == TSH_OK && after.peak == 77,
+           "a smaller tsh_memstat is written beyond its size");
+  after.size = sizeof after;
   cf_check(t, t->p->memstat(t->dev, 1, &before, &err) == TSH_OK, "%s",
            err.text);
   if (cf_mem_new(t, TSH_u8, 1 << 20, &m)) {

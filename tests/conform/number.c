@@ -34,8 +34,10 @@ void cf_put(uint8_t *base, int64_t at, int dtype, uint64_t bits) {
   uint8_t v8 = (uint8_t)bits;
   uint16_t v16 = (uint16_t)bits;
   uint32_t v32 = (uint32_t)bits;
-  const void *from = n == 1 ? (void *)&v8 : n == 2 ? (void *)&v16
-                   : n == 4 ? (void *)&v32 : (void *)&bits;
+  const void *from = n == 1   ? (void *)&v8
+                     : n == 2 ? (void *)&v16
+                     : n == 4 ? (void *)&v32
+                              : (void *)&bits;
   memcpy(to, from, n);
 }
 
@@ -170,8 +172,7 @@ static uint64_t int_of(int to, double d) {
     return d <= 0 ? 0 : (uint64_t)d;
   }
   if (d >= ldexp(1, bits - 1)) return (UINT64_C(1) << (bits - 1)) - 1;
-  if (d <= -ldexp(1, bits - 1))
-    return low_bits(to, UINT64_C(1) << (bits - 1));
+  if (d <= -ldexp(1, bits - 1)) return low_bits(to, UINT64_C(1) << (bits - 1));
   return low_bits(to, (uint64_t)(int64_t)d);
 }
 

@@ -24,9 +24,8 @@ static void run_tickets(cf *t) {
     int good = 1;
     for (int i = 0; i < 3; i++) {
       cf_work_job(&j[i], &s, x, 0, y, (int64_t)i * POINTS, POINTS - i, i);
-      good &= cf_check(
-          t, cf_submit(t, &j[i], 1, &ticket[i], &err) == TSH_OK, "submit: %s",
-          err.text);
+      good &= cf_check(t, cf_submit(t, &j[i], 1, &ticket[i], &err) == TSH_OK,
+                       "submit: %s", err.text);
     }
     cf_check(t, good && ticket[0] < ticket[1] && ticket[1] < ticket[2],
              "tickets do not grow");
@@ -119,8 +118,7 @@ static void run_free_order(cf *t) {
     cf_fill(&x, CF_PLAIN, 0);
     if (cf_mem_up(t, &x)) {
       cf_work_job(&j, &s, &x, 0, y, 0, POINTS, 7);
-      cf_check(t, cf_submit(t, &j, 1, &ticket, &err) == TSH_OK, "%s",
-               err.text);
+      cf_check(t, cf_submit(t, &j, 1, &ticket, &err) == TSH_OK, "%s", err.text);
       t->p->free(t->dev, x.buf);
       x.buf = NULL;
       if (cf_mem_new(t, TSH_f32, POINTS, &junk)) cf_mem_up(t, &junk);
@@ -176,7 +174,8 @@ static void run_key(cf *t) {
     for (int i = 0; i < 5; i++) {
       cf_job j[2];
       cf_work_job(&j[0], &s, x, i, y[i & 1], 3 * i, 100 + 257 * i, i);
-      cf_work_job(&j[1], &s, y[i & 1], 3 * i, y[i & 1], 2000 + i, 90 + 250 * i, 2);
+      cf_work_job(&j[1], &s, y[i & 1], 3 * i, y[i & 1], 2000 + i, 90 + 250 * i,
+                  2);
       cf_after_all(j, 1);
       cf_try(t, j, 2);
     }
@@ -231,8 +230,8 @@ static void run_short_err(cf *t) {
     memset(err, 0x5a, sizeof *err);
     err->size = sizes[i];
     rc = t->p->alloc(t->dev, UINT64_C(1) << 62, &buf, err);
-    cf_check(t, rc == TSH_ENOMEM && err->code == rc, "code %d of %d",
-             err->code, rc);
+    cf_check(t, rc == TSH_ENOMEM && err->code == rc, "code %d of %d", err->code,
+             rc);
     while (at < sizeof *err && room[at] == 0x5a) at++;
     cf_check(t, at == sizeof *err, "size %u, byte %u was written", sizes[i],
              at);

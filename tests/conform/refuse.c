@@ -90,23 +90,24 @@ static void run_spoilt(cf *t, const fault *f) {
   f->spoil(&k);
   rc = cf_compile_raw(t, &k, &err);
   cf_check_err(t, f->name, rc, &err);
-  cf_check(t, rc == TSH_OK || rc == TSH_EINVAL || rc == TSH_EUNSUPPORTED,
-           "%s", cf_status_name(rc));
+  cf_check(t, rc == TSH_OK || rc == TSH_EINVAL || rc == TSH_EUNSUPPORTED, "%s",
+           cf_status_name(rc));
   cf_drop(t, &k);
   cf_end(t);
 }
 
 /* ---- what the device does not have -------------------------------------- */
 static void build_op(cf_kern *k, const cf_row *row, int dtype) {
-  int to = row->gives == CF_BOOL ? TSH_bool
+  int to = row->gives == CF_BOOL                               ? TSH_bool
            : row->gives == CF_SECOND || row->id == TSH_OP_cast ? TSH_i32
                                                                : dtype;
   int n = row->arity, second = row->gives == CF_SECOND ? TSH_i32 : dtype;
   cf_kern_init(k, 1, row->class_ == CF_FOLD);
   for (int i = 0; i < n; i++)
-    cf_arg(k, row->id == TSH_OP_where && i == 0 ? TSH_bool
-              : i == 1                          ? second
-                                                : dtype,
+    cf_arg(k,
+           row->id == TSH_OP_where && i == 0 ? TSH_bool
+           : i == 1                          ? second
+                                             : dtype,
            TSH_STRIDED);
   cf_arg(k, to, TSH_STRIDED);
   for (int i = 0; i < n; i++) cf_load(k, i, 0);

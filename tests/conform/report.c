@@ -49,7 +49,7 @@ int cf_begin(cf *t, const char *format, ...) {
 void cf_end(cf *t) {
   alarm(0);
   if (t->verbose && !t->quiet)
-    printf("%s  %s\n", t->failed == t->at_failed ? "ok  " : "FAIL", t->group);
+    printf("%s  %s\n", t->failed == t->at_failed ? "ok" : "FAIL", t->group);
 }
 
 void cf_pass(cf *t) { t->passed++; }
@@ -87,8 +87,9 @@ void cf_check_err(cf *t, const char *what, tsh_status rc, const tsh_err *err) {
   if (!cf_check(t, rc != TSH_OK, "%s: accepted", what)) return;
   cf_check(t, err->code == rc, "%s: returned %s, err.code %s", what,
            cf_status_name(rc), cf_status_name(err->code));
-  cf_check(t, n > 0 && n < sizeof err->text && err->text[n - 1] != '.' &&
-                  !memchr(err->text, '\n', n),
+  cf_check(t,
+           n > 0 && n < sizeof err->text && err->text[n - 1] != '.' &&
+               !memchr(err->text, '\n', n),
            "%s: err.text is no sentence: \"%.80s\"", what, err->text);
 }
 
@@ -108,9 +109,14 @@ static void on_signal(int number) {
 }
 
 void cf_watch(cf *t) {
-  static const int signals[] = {SIGALRM,
+  static const int signals[] = {
+    SIGALRM,
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-                                SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT
+    SIGSEGV,
+    SIGBUS,
+    SIGFPE,
+    SIGILL,
+    SIGABRT
 #endif
   };
   watched = t;

@@ -62,8 +62,8 @@ static void report(const cf *t, const group *g, uint64_t passed,
   passed = t->passed - passed;
   failed = t->failed - failed;
   if (t->quiet || t->list || passed + failed == 0) return;
-  printf("%s  %-7s %8" PRIu64 " passed, %" PRIu64 " failed, %.1f s  (%s)\n",
-         failed ? "FAIL" : "ok  ", g->name, passed, failed, (double)ns * 1e-9,
+  printf("%-4s  %-7s %8" PRIu64 " passed, %" PRIu64 " failed, %.1f s  (%s)\n",
+         failed ? "FAIL" : "ok", g->name, passed, failed, (double)ns * 1e-9,
          g->doc);
   fflush(stdout);
 }
@@ -77,8 +77,7 @@ int cf_run_groups(cf *t, const char *words) {
   for (int i = 0; i < NGROUP && t->dev; i++) {
     uint64_t passed = t->passed, failed = t->failed;
     int64_t start = cf_now();
-    if (!is_named(words, groups[i].name) || !is_wanted(t, &groups[i]))
-      continue;
+    if (!is_named(words, groups[i].name) || !is_wanted(t, &groups[i])) continue;
     groups[i].test(t);
     report(t, &groups[i], passed, failed, cf_now() - start);
   }

@@ -14,7 +14,7 @@ typedef struct {
 
 static void count(score *s, int good, const char *what) {
   *(good ? &s->passed : &s->failed) += 1;
-  printf("%s  selftest/%s\n", good ? "ok  " : "FAIL", what);
+  printf("%s  selftest/%s\n", good ? "ok" : "FAIL", what);
   fflush(stdout);
 }
 
@@ -51,8 +51,8 @@ static int conversions_are_right(void) {
          cf_from_double(TSH_bf16, 1 + 0x1p-8 + 0x1p-40) == 0x3f81 &&
          cf_from_double(TSH_bf16, 0x1.ffp127) == 0x7f80 &&
          cf_to_double(TSH_f16, 0x3555) == 0x1.554p-2 &&
-         cf_cast(TSH_i64, TSH_f32, (UINT64_C(1) << 62) +
-                 (UINT64_C(1) << 38) + 1) == 0x5e800001 &&
+         cf_cast(TSH_i64, TSH_f32,
+                 (UINT64_C(1) << 62) + (UINT64_C(1) << 38) + 1) == 0x5e800001 &&
          cf_cast(TSH_f32, TSH_i8, cf_from_double(TSH_f32, 300)) == 127 &&
          cf_cast(TSH_f32, TSH_u8, cf_from_double(TSH_f32, -3)) == 0 &&
          cf_cast(TSH_f32, TSH_i32, cf_from_double(TSH_f32, NAN)) == 0 &&
@@ -117,10 +117,9 @@ static int is_named(const char *words, const char *name) {
 int cf_selftest(const cf *t) {
   static const struct {
     const char *name, *groups;
-  } rows[] = {
-      {"", ""},
+  } rows[] = {{"", ""},
 #define CF_X(name, words) {#name, words},
-      CF_FAULTS(CF_X)
+              CF_FAULTS(CF_X)
 #undef CF_X
   };
   score s = {0, 0};

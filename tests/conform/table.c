@@ -94,8 +94,8 @@ uint32_t cf_limit(int op, int dtype) {
   switch (op) {
 #define CF_X(name, single, twice, half)                                        \
   case TSH_OP_##name:                                                          \
-    return dtype == TSH_f32   ? single                                         \
-           : dtype == TSH_f64 ? twice                                          \
+    return dtype == TSH_f32    ? single                                        \
+           : dtype == TSH_f64  ? twice                                         \
            : cf_is_half(dtype) ? half                                          \
                                : 0;
     CF_LIMITS(CF_X)

@@ -117,8 +117,7 @@ static void run_scalar(cf *t, int dtype) {
   cf_arg(&k, dtype, TSH_STRIDED);
   cf_store(&k, cf_scalar(&k, dtype), 0, 0);
   cf_store(&k, cf_scalar(&k, dtype), 1, 0);
-  if (cf_mem_new(t, dtype, OUT, &o) && cf_mem_up(t, &o) &&
-      cf_compile(t, &k))
+  if (cf_mem_new(t, dtype, OUT, &o) && cf_mem_up(t, &o) && cf_compile(t, &k))
     for (int i = 0; i < 2; i++) {
       cf_job j;
       cf_job_init(&j, &k, "launch %d", i);
@@ -229,8 +228,9 @@ static void run_random(cf *t) {
       cf_job_arg(&j, 0, NULL, i == 2 ? INT64_C(1) << 33 : 0, one);
       cf_job_arg(&j, 1, &o, i, one);
       if (cf_try(t, &j, 1) && i == 0)
-        cf_check(t, cf_get(o.got, 0, dtype) == 0x6627e8d5 &&
-                        cf_get(o.got, 3, dtype) == 0x9b00dbd8,
+        cf_check(t,
+                 cf_get(o.got, 0, dtype) == 0x6627e8d5 &&
+                     cf_get(o.got, 3, dtype) == 0x9b00dbd8,
                  "not the words of Philox4x32-10");
     }
   cf_drop(t, &k);

@@ -67,6 +67,16 @@ void rig_image(rig *r, int arg, uint32_t *seed) {
     }
 }
 
+void rig_image_tame(rig *r, int arg, uint32_t *seed) {
+  rig_image(r, arg, seed);
+  float *f = (float *)r->image[arg];
+  double *d = (double *)r->image[arg];
+  for (int i = 0; r->dtype[arg] == TSH_f32 && i < RIG_BYTES / 4; i++)
+    f[i] = (float)(rig_below(seed, 2000) / 999.0 - 1);
+  for (int i = 0; r->dtype[arg] == TSH_f64 && i < RIG_BYTES / 8; i++)
+    d[i] = rig_below(seed, 2000) / 999.0 - 1;
+}
+
 int rig_inst(rig *r, int op, int dtype, int a, int b, int c, uint64_t imm,
              int flags) {
   int i = r->k.ninst++;

@@ -28,7 +28,9 @@ typedef struct {
 void rig_init(rig *r, int rank, int nfold);
 void rig_fini(rig *r);
 int rig_arg(rig *r, int dtype); /* its number; zero strides, no image */
+/* Bytes for it; tame: small finite floats, so that long sums stay numbers. */
 void rig_image(rig *r, int arg, uint32_t *seed);
+void rig_image_tame(rig *r, int arg, uint32_t *seed);
 int rig_inst(rig *r, int op, int dtype, int a, int b, int c, uint64_t imm,
              int flags); /* its number */
 

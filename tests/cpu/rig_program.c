@@ -159,16 +159,12 @@ static void make_stores(maker *m) {
 
 /* Lets an output overwrite an input through the identical view, where the
  * header allows it: nothing folded, and the input's view does not overlap. */
-static void make_alias(maker *m) {
+static void make_alias(maker *m, int outputs) {
   rig *r = m->r;
   if (r->k.nfold > 0 || below(m, 2)) return;
-  for (int out = r->k.narg - 1; out > 0; out--)
-    for (int in = 0; in < r->k.narg && r->alias[out] < 0; in++) {
-      int used = 0;
-      for (int i = 0; i < r->k.ninst; i++)
-        used |= r->inst[i].op == TSH_OP_STORE && r->inst[i].imm == (uint64_t)in;
-      for (int i = 0; i < r->k.narg; i++) used |= r->alias[i] == in;
-      if (used || !r->image[in] || r->dtype[in] != r->dtype[out]) continue;
+  for (int out = r->k.narg - 1; out >= outputs; out--)
+    for (int in = 0; in < outputs; in++) {
+      if (!r->image[in] || r->dtype[in] != r->dtype[out]) continue;
       make_view(m, in, 1);
       memcpy(r->stride[out], r->stride[in], sizeof r->stride[in]);
       r->offset[out] = r->offset[in];
@@ -189,5 +185,5 @@ void rig_program(rig *r, uint32_t seed, int fold) {
   int outputs = r->k.narg;
   make_stores(&m);
   for (int i = 0; i < r->k.narg; i++) make_view(&m, i, i >= outputs);
-  make_alias(&m);
+  make_alias(&m, outputs);
 }

@@ -62,8 +62,11 @@ static int open_targets(target *t, dev_set *set, const char *devices) {
   n = add_target(t, n, set, "cpu", "cpu", 0);
   if (!devices) return n;
   snprintf(names, sizeof names, "%s", devices);
-  for (char *s = strtok(names, ","); s && n < 8; s = strtok(NULL, ","))
-    n = add_target(t, n, set, s, s, 0);
+  for (char *s = strtok(names, ","); s && n < 8; s = strtok(NULL, ",")) {
+    char *unfused = strchr(s, '/'); /* "npu/unfused" */
+    if (unfused) *unfused = 0;
+    n = add_target(t, n, set, s, s, unfused != NULL);
+  }
   return n;
 }
 
@@ -91,6 +94,21 @@ static long differs(const graph_result *a, const graph_result *b) {
   return -1;
 }
 
+static void show(const graph_result *r, long at) {
+  const unsigned char *x = r->data + (size_t)at * plan_dtype_bytes(r->dtype);
+  float f;
+  double d;
+  int32_t i;
+  int64_t l;
+  switch (r->dtype) {
+  case TSH_f32: memcpy(&f, x, 4); printf("%.9g", (double)f); break;
+  case TSH_f64: memcpy(&d, x, 8); printf("%.17g", d); break;
+  case TSH_i32: memcpy(&i, x, 4); printf("%d", i); break;
+  case TSH_i64: memcpy(&l, x, 8); printf("%lld", (long long)l); break;
+  default: printf("%d", *x);
+  }
+}
+
 static int compare(const graph_run *want, const graph_run *got,
                    const char *label, unsigned long seed) {
   if (want->n != got->n) {
@@ -107,8 +125,12 @@ static int compare(const graph_run *want, const graph_run *got,
     }
     if (want->result[i].failed) continue;
     if ((at = differs(&want->result[i], &got->result[i])) >= 0) {
-      printf("FAIL graph %lu on %s: result %d (%s) differs at element %ld\n",
+      printf("FAIL graph %lu on %s: result %d (%s) differs at element %ld: ",
              seed, label, i, want->result[i].what, at);
+      show(&got->result[i], at);
+      printf(", want ");
+      show(&want->result[i], at);
+      printf("\n");
       return 0;
     }
   }

@@ -503,6 +503,22 @@ static void count(const player *g, graph_stats *s) {
   s->in_place += (g->used & IN_PLACE) != 0;
 }
 
+/* FUZZ_TRACE=1 lists what is recorded and read, to find a failing op. */
+static void show(const char *what, plan_node *x) {
+  char text[240];
+  plan_record r;
+  if (!getenv("FUZZ_TRACE") || !x) return;
+  plan_record_of(x, &r);
+  fprintf(stderr, "%s op %d %s n %d", what, r.op,
+          plan_describe(x, text, sizeof text), r.n);
+  for (int i = 0; i < r.n && i < 3; i++)
+    fprintf(stderr, " %s",
+            r.in[i].kind == PLAN_TENSOR
+                ? plan_describe(r.in[i].node, text, sizeof text)
+                : "number");
+  fprintf(stderr, "\n");
+}
+
 int graph_play(unsigned long seed, int ops, plan *p, dev *d, graph_run *run,
                graph_stats *stats) {
   player g = {.state = seed * 77 + 5, .p = p, .d = d, .rng.key = seed};
@@ -510,11 +526,14 @@ int graph_play(unsigned long seed, int ops, plan *p, dev *d, graph_run *run,
   g.err.size = sizeof g.err;
   for (int i = 0; i < 3; i++) take(&g, leaf(&g));
   for (int i = 0; i < ops && ok; i++) {
-    take(&g, record(&g));
+    plan_node *x = record(&g);
+    show("record", x);
+    take(&g, x);
     if (draw(&g, 16) == 0) ok = demand(&g, draw(&g, 4) != 0);
   }
   for (int i = 0; i < g.n && ok; i++) {
     if (draw(&g, 3) == 0) continue; /* dead at the end */
+    show("read", g.x[i]);
     ok = read_result(&g, g.x[i], &run->result[run->n]);
     run->n++;
   }

@@ -6,18 +6,18 @@
 A row of a table below is one op: what is written in Lua, the dtypes it is
 tried with, its inputs, the reference, and how many ulp a result may be off (0:
 every bit; -N: N ulp of 1 where the result is below 1). A new elementwise op is
-one row. Gradients of all float rows come
-from PyTorch too, in f64. Where tsh counts otherwise than PyTorch, the shift
-comes from differences.txt and from nowhere else.
+one row. Gradients of all float rows come from PyTorch too, in f64. Where tsh
+counts otherwise than PyTorch, the shift comes from differences.txt and from
+nowhere else.
 
 Reference functions get torch tensors. With ulp 0 they compute in the dtype
 itself; else in f64, and the result is rounded once to the dtype.
 
 The lines of the files:
     input NAME DTYPE SHAPE VALUE...
-    case EXPRESSION | x=NAME ... | ULP | DTYPE SHAPE VALUE...
-    grad EXPRESSION | x=NAME ... | ULP | x SHAPE VALUE... | y ...
-grad is of the sum of the result times weights 0.25, 2, 0.5, 2.25, ... (see
+    case EXPRESSION; x=NAME ...; ULP; DTYPE SHAPE VALUE...
+    grad EXPRESSION; x=NAME ...; ULP; x SHAPE VALUE...; y ...
+with a tab for each semicolon. grad is of the sum of the result times weights 0.25, 2, 0.5, 2.25, ... (see
 weights). SHAPE is 2x3, or - for no axes. Floats are hexadecimal.
 """
 import math
@@ -31,7 +31,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 DTYPES = {'f32': torch.float32, 'f64': torch.float64, 'i32': torch.int32,
           'i64': torch.int64, 'bool': torch.bool}
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
-KINDS = {'F': ('f32', 'f64'), 'I': ('i32', 'i64'), 'B': ('bool',)}
+KINDS = {'F': ('f32', 'f64'), 'f': ('f32', 'f64'), 'I': ('i32', 'i64'), 'B': ('bool',)}
 INF, NAN = math.inf, math.nan
 
 
@@ -87,12 +87,16 @@ def cast_rule(x, name):
 
 def larger(x, y):
     """maximum with +0 above -0."""
+    if x.requires_grad:
+        return torch.maximum(x, y)
     z = torch.maximum(x, y)
     both = (x == 0) & (y == 0)
     return torch.where(both, x + y, z) if x.dtype.is_floating_point else z
 
 
 def smaller(x, y):
+    if x.requires_grad:
+        return torch.minimum(x, y)
     z = torch.minimum(x, y)
     both = (x == 0) & (y == 0)
     return torch.where(both, -(-x - y), z) if x.dtype.is_floating_point else z
@@ -105,11 +109,12 @@ def floordiv_rule(x, y):
 
 
 def mod_rule(x, y):
-    if not x.dtype.is_floating_point:
+    if x.requires_grad or not x.dtype.is_floating_point:
         return torch.remainder(x, y)
     m = torch.fmod(x, y)
     wrong = ((m > 0) & (y < 0)) | ((m < 0) & (y > 0))
-    return torch.where(wrong, m + y, m)
+    return torch.where(m == 0, torch.copysign(m, y),
+                       torch.where(wrong, m + y, m))
 
 
 def nearest(q, dtype):
@@ -171,6 +176,10 @@ INPUTS = {
     'one': (columns(TRIPLES, 0), None, None, None),
     'two': (columns(TRIPLES, 1), None, None, None),
     'three': (columns(TRIPLES, 2), None, None, None),
+    'low': ([-50.0, -1.0, 0.0, 3.0, 1000.0, -1000.0, 2.0, -INF, NAN], None,
+            None, None),
+    'high': ([2.0, -1.5, 0.0, -40.0, 1000.0, -1001.0, -INF, 1.0, 1.0], None,
+             None, None),
     'cube': (CUBE, WHOLE_CUBE, BITS, (2, 3, 4)),
     'matrix': (CUBE[:6], WHOLE_CUBE[:6], BITS[:6], (2, 3)),
     'row': (CUBE[6:9], WHOLE_CUBE[6:9], BITS[6:9], (3,)),
@@ -181,8 +190,9 @@ INPUTS = {
     'single': ([1.5], [5], [1], ()),
     'nothing': ([], [], [], (0, 3)),
     'zeros': ([2.0, 0.0, 3.0, 0.0, 0.0, 4.0], None, None, (2, 3)),
-    'ties': ([2.0, 5.0, 5.0, -1.0, -1.0, NAN], [2, 5, 5, -1, -1, 5], None,
+    'ties': ([2.0, 5.0, 5.0, -1.0, -1.0, 4.0], [2, 5, 5, -1, -1, 5], None,
              (2, 3)),
+    'nans': ([2.0, NAN, 5.0, -1.0, NAN, NAN], None, None, (2, 3)),
 }
 # Inputs of one dtype, whatever dtype the others have.
 FIXED = {
@@ -206,7 +216,8 @@ def make_input(name, dtype):
 
 
 # ---- the tables --------------------------------------------------------------------
-# (Lua, kinds, reference, ulp, inputs). Kinds: F floats, I integers, B bool.
+# (Lua, kinds, reference, ulp, inputs). Kinds: F floats, I integers, B bool; f
+# floats without gradient, where PyTorch's is of no use.
 
 UNARY = [
     ('-x', 'FI', torch.neg, 0),
@@ -241,7 +252,7 @@ UNARY = [
     ('x ^ 0.5', 'F', lambda x: torch.pow(x, 0.5), 5),
     ('x ^ -1', 'F', lambda x: torch.pow(x, -1), 5),
     ('x ^ 0', 'F', lambda x: torch.pow(x, 0), 0),
-    ('x ^ 1.7', 'F', lambda x: torch.pow(x, 1.7), 5),
+    ('x ^ 1.75', 'F', lambda x: torch.pow(x, 1.75), 5),
     ('x:cast("f32")', 'FIB', lambda x: cast_rule(x, 'f32'), 0),
     ('x:cast("f64")', 'FIB', lambda x: cast_rule(x, 'f64'), 0),
     ('x:cast("i32")', 'FIB', lambda x: cast_rule(x, 'i32'), 0),
@@ -252,11 +263,12 @@ UNARY = [
     ('x:lt(2.5)', 'FI', lambda x: x < 2.5, 0),
     ('x:eq(1)', 'FIB', lambda x: x == 1, 0),
     # compositions of the library
-    ('clamp(x, -1, 2)', 'FI', lambda x: torch.clamp(x, -1, 2), 0),
+    ('clamp(x, -1, 2)', 'fI', lambda x: torch.clamp(x, -1, 2), 0),
+    ('clamp(x, -1, 2)', 'F', lambda x: torch.clamp(x, -1, 2), 0, ('one',)),
     ('silu(x)', 'F', torch.nn.functional.silu, 5),
     ('gelu(x)', 'F', torch.nn.functional.gelu, -4),
-    ('softplus(x)', 'F', lambda x: torch.where(
-        x > 40, x, torch.log1p(torch.exp(torch.where(x > 40, 0 * x, x)))), 5),
+    ('softplus(x)', 'F',
+     lambda x: torch.nn.functional.softplus(x, threshold=40), 5),
     ('leaky_relu(x)', 'F', torch.nn.functional.leaky_relu, 1),
     ('nan_to_num(x)', 'F', torch.nan_to_num, 0),
 ]
@@ -266,8 +278,9 @@ BINARY = [
     ('x - y', 'FI', torch.sub, 0),
     ('x * y', 'FI', torch.mul, 0),
     ('x / y', 'FI', torch.div, 0),
-    ('x // y', 'FI', floordiv_rule, 0),
-    ('x % y', 'FI', mod_rule, 0),
+    ('x // y', 'fI', floordiv_rule, 0),
+    ('x % y', 'fI', mod_rule, 0),
+    ('x % y', 'F', mod_rule, 0, ('one', 'two')),
     ('fmod(x, y)', 'FI', torch.fmod, 0),
     ('x ^ y', 'FI', torch.pow, 5),
     ('maximum(x, y)', 'FIB', larger, 0),
@@ -286,9 +299,11 @@ BINARY = [
     ('logical_and(x, y)', 'FIB', torch.logical_and, 0),
     ('logical_or(x, y)', 'FIB', torch.logical_or, 0),
     ('logical_xor(x, y)', 'FIB', torch.logical_xor, 0),
-    ('copysign(x, y)', 'F', torch.copysign, 0),
-    ('hypot(x, y)', 'F', torch.hypot, 3),
-    ('logaddexp(x, y)', 'F', torch.logaddexp, 8),
+    ('copysign(x, y)', 'f', torch.copysign, 0),
+    ('copysign(x, y)', 'F', torch.copysign, 0, ('one', 'two')),
+    ('hypot(x, y)', 'f', torch.hypot, 3),
+    ('hypot(x, y)', 'F', torch.hypot, 3, ('one', 'two')),
+    ('logaddexp(x, y)', 'F', torch.logaddexp, -4, ('low', 'high')),
 ]
 
 TERNARY = [
@@ -331,6 +346,10 @@ REDUCE = [
     ('x:min()', 'FIB', lambda x: x.amin(tuple(range(x.dim()))), 0, 'cube'),
     (f'x:min{{axis={ax(1)}}}', 'FIB', lambda x: x.amin(1), 0, 'cube'),
     (f'x:min{{axis={ax(0)}}}', 'FI', lambda x: x.amin(0), 0, 'ties'),
+    (f'x:max{{axis={ax(1)}}}', 'f', lambda x: x.amax(1), 0, 'nans'),
+    (f'x:min{{axis={ax(0)}}}', 'f', lambda x: x.amin(0), 0, 'nans'),
+    (f'argmax(x, {{axis={ax(0)}}})', 'f',
+     lambda x: torch.argmax(x, 0) + SHIFT['argmax'], 0, 'nans'),
     ('any(x)', 'IB', lambda x: (x != 0).any(), 0, 'cube'),
     (f'any(x, {{axis={ax(2)}}})', 'FIB', lambda x: (x != 0).any(2), 0, 'cube'),
     ('all(x)', 'IB', lambda x: (x != 0).all(), 0, 'cube'),
@@ -508,7 +527,7 @@ class Writer:
             y = f(*(t.to(result).double() for t in x)).to(result)
             if lua.startswith('x ^') and dtype[0] == 'i':
                 y = f(*x)
-        self.lines.append(f'case {lua} | {where} | {ulp} | {NAMES[y.dtype]} '
+        self.lines.append(f'case {lua}\t{where}\t{ulp}\t{NAMES[y.dtype]} '
                           f'{shape_text(y)} {values_text(y)}')
         return y
 
@@ -526,13 +545,13 @@ class Writer:
                         zip(wrt, g)):
             d = torch.zeros_like(t[0]) if t[1] is None else t[1]
             parts.append(f'{c} {shape_text(d)} {values_text(d)}')
-        self.lines.append(f'grad {lua} | {where} | 64 | ' + ' | '.join(parts))
+        self.lines.append(f'grad {lua}\t{where}\t64\t' + '\t'.join(parts))
 
     def row(self, lua, kinds, f, ulp, names, letters='xyzw'):
         dtypes = [d for kind in kinds for d in KINDS[kind]]
         for dtype in dtypes:
             y = self.forward(lua, f, ulp, dtype, names, letters)
-            if dtype == 'f64' and y.dtype.is_floating_point:
+            if dtype == 'f64' and y.dtype.is_floating_point and 'F' in kinds:
                 self.gradient(lua, f, names, letters)
 
     def save(self):
@@ -547,10 +566,10 @@ def tuple_of(names):
 
 def elementwise():
     w = Writer('elementwise.txt')
-    for lua, kinds, f, ulp in UNARY:
-        w.row(lua, kinds, f, ulp, ('any',))
-    for lua, kinds, f, ulp in BINARY:
-        w.row(lua, kinds, f, ulp, ('left', 'right'))
+    for lua, kinds, f, ulp, *names in UNARY:
+        w.row(lua, kinds, f, ulp, *names or [('any',)])
+    for lua, kinds, f, ulp, *names in BINARY:
+        w.row(lua, kinds, f, ulp, *names or [('left', 'right')])
     for lua, kinds, f, ulp in TERNARY:
         w.row(lua, kinds, f, ulp, ('one', 'two', 'three'))
     w.save()
@@ -594,7 +613,7 @@ def creation(w):
         (f'one_hot(tensor{{{at(2, 0, 1)}}}, 4)',
          hot(torch.tensor([2, 0, 1]), 4)),
     ]:
-        w.lines.append(f'case {lua} | | 0 | {NAMES[y.dtype]} {shape_text(y)} '
+        w.lines.append(f'case {lua}\t-\t0\t{NAMES[y.dtype]} {shape_text(y)} '
                        f'{values_text(y)}')
 
 

@@ -8,7 +8,8 @@ local inputs = {}
 
 -- ---- reading --------------------------------------------------------------------
 
-local words = { inf = inf, ["-inf"] = -inf, nan = nan }
+-- 0 / 0 has its sign bit set on many machines; copysign sees it.
+local words = { inf = inf, ["-inf"] = -inf, nan = math.abs(0 / 0) }
 
 local function read_values(text, from)
   local t, n = {}, 0
@@ -40,7 +41,7 @@ end
 
 local function split(line)
   local parts = {}
-  for part in (line .. " | "):gmatch("(.-) | ") do parts[#parts + 1] = part end
+  for part in line:gmatch("[^\t]+") do parts[#parts + 1] = part end
   return parts
 end
 
@@ -153,12 +154,37 @@ local function run_grad(line)
   end)
 end
 
+-- ---- is every op there? ----------------------------------------------------
+
+-- How a line shows that it is about an op, where not by its name.
+local signs = { neg = "-x", add = "x + y", sub = "x - y", mul = "x * y",
+  div = "x / y", floordiv = "x // y", mod = "x % y", pow = "x ^ y",
+  bitand = "x & y", bitor = "x | y", bitnot = "~x", shl = "x <<",
+  shr = "x >>", iota = "arange", slice = "x[", dot = "matmul",
+  expand = "broadcast_to", index_add = "add_at", index = "take(" }
+local elsewhere = { copy = true, random = true, detach = true, to = true }
+
+local lines = {}
+
+local function check_all_ops()
+  local text, missing = table.concat(lines, "\n"), {}
+  for _, op in ipairs(require("tsh.core").ops()) do
+    local name = op.name
+    local found = signs[name] and text:find(signs[name], 1, true)
+      or text:find("%f[%w_]" .. name .. "%f[^%w_]") or elsewhere[name]
+    if not found then missing[#missing + 1] = name end
+  end
+  check(#missing == 0, "no golden line for " .. table.concat(missing, ", "))
+end
+
 for _, name in ipairs(files) do
   inputs = {}
   for line in io.lines(folder .. name) do
     if line:find("^input ") then read_input(line)
     elseif line:find("^case ") then run_case(line)
     elseif line:find("^grad ") then run_grad(line) end
+    lines[#lines + 1] = line:match("^case ([^\t]+)")
   end
 end
+case("ops", "every op of the table has a line", check_all_ops)
 done()

@@ -150,6 +150,17 @@ refuses 'junk as a device' 3 'junk'
 run "$TSH" --plugin-path nosuchfolder -p 1
 gives 'a folder that is not there' 0 1
 
+example=${TSH_BUILD-}/plugins/example/.libs
+if [ -e "$example/example.so" ]; then
+  run "$TSH" --plugin-path "$example" -d example -p 'tensor{1, 2} + 1'
+  gives 'another default device' 0 'i64[2] @example:0 [2, 3]'
+  run env TSH_PLUGIN_PATH="$example" TSH_DEVICE=example:0 "$TSH" devices
+  has 'it is marked' "$out" '* example:0'
+  run "$TSH" --plugin-path "$example" \
+    -p 'load("return " .. tensor({1.5}, {device="example"}):repr())().device'
+  gives 'repr names the device' 0 'example:0'
+fi
+
 # B131: drivers that are empty, text or missing never cost the shell anything.
 mkdir lib
 : >lib/libcuda.so.1
@@ -161,6 +172,27 @@ run env LD_LIBRARY_PATH="$dir/lib" "$TSH" devices
 is 'B131: devices' "$rc" 0
 run env LD_LIBRARY_PATH="$dir/lib" "$TSH" -d cuda:0 -e ''
 refuses 'B131: absent device' 3 'cuda'
+
+# ---- the time to start ----
+# Processor time of 20 starts, in milliseconds.
+starts() {
+  local TIMEFORMAT='%3U %3S'
+  { time for _ in {1..20}; do "$1" -e ''; done; } 2>&1 |
+    awk '{ printf "%d\n", ($1 + $2) * 1000 }'
+}
+lua=$(command -v lua5.4 || command -v lua)
+case ${TSH_BUILD-} in
+*asan* | *coverage*) lua= ;;
+esac
+if [ -n "$lua" ]; then
+  for _ in 1 2 3; do
+    bare=$(starts "$lua") ours=$(starts "$TSH")
+    if [ "$ours" -le $((8 * bare)) ]; then break; fi
+  done
+  if [ "$ours" -le $((8 * bare)) ]; then pass; else
+    fail 'a start costs little' "20 starts: $ours ms, $lua: $bare ms"
+  fi
+fi
 
 # ---- output that is lost ----
 if [ -w /dev/full ]; then

@@ -1,0 +1,75 @@
+-- Public names: none is a keyword or a standard global of Lua, every function
+-- of the table is there, and help has words for each.
+dofile((arg[0]:match("^.*/") or "") .. "_prelude.lua")
+
+local KEYWORDS = { "and", "break", "do", "else", "elseif", "end", "false", "for",
+  "function", "goto", "if", "in", "local", "nil", "not", "or", "repeat",
+  "return", "then", "true", "until", "while" }
+local STANDARD = { "_G", "_VERSION", "arg", "assert", "collectgarbage",
+  "coroutine", "debug", "dofile", "error", "getmetatable", "io", "ipairs",
+  "load", "loadfile", "math", "next", "os", "package", "pairs", "pcall",
+  "print", "rawequal", "rawget", "rawlen", "rawset", "require", "select",
+  "setmetatable", "string", "table", "tonumber", "tostring", "type", "utf8",
+  "warn", "xpcall" }
+
+local functions = require "tsh.core".functions()
+
+case("clash", "no name of ours is Lua's", function()
+  local taken = {}
+  for _, name in ipairs(KEYWORDS) do taken[name] = true end
+  for _, name in ipairs(STANDARD) do taken[name] = true end
+  check(#functions > 120, #functions)
+  for _, f in ipairs(functions) do
+    check(f.method and not f.global or not taken[f.name], f.name)
+  end
+  for _, name in ipairs(KEYWORDS) do
+    for _, f in ipairs(functions) do check(f.name ~= name, name) end
+  end
+end)
+
+case("standard", "Lua's own are where they were", function()
+  for _, name in ipairs(STANDARD) do check(_G[name] ~= nil, name) end
+  check(type(math.max) == "function" and type(string.format) == "function")
+end)
+
+case("there", "every function of the table can be called", function()
+  local t = tensor { 1.0 }
+  for _, f in ipairs(functions) do
+    if f.global then check(type(_G[f.name]) == "function", f.name) end
+    if f.method then check(type(t[f.name]) == "function", f.name) end
+    if f.field then check(t[f.name] ~= nil, f.name) end
+  end
+end)
+
+case("once", "no name stands in the table twice", function()
+  local seen = {}
+  for _, f in ipairs(functions) do
+    check(not seen[f.name], f.name)
+    seen[f.name] = true
+  end
+end)
+
+case("described", "each has words and named arguments", function()
+  local by_name = {}
+  for _, f in ipairs(functions) do by_name[f.name] = f end
+  for _, f in ipairs(functions) do
+    if f.alias then
+      check(by_name[f.alias] and not by_name[f.alias].alias, f.name)
+    else
+      check(#f.doc > 0 and f.doc:sub(-1) ~= " ", f.name)
+      check(f.args ~= "" or f.name == "seed", f.name)
+    end
+  end
+end)
+
+case("ops", "every public op has its function", function()
+  local hidden = { index = true, random = true, copy = true }
+  for _, op in ipairs(tsh.ops()) do
+    if op.class == "MAP" and not hidden[op.name] then
+      check(type(_G[op.name]) == "function", op.name)
+      check(type(tensor { 1 }[op.name]) == "function", op.name)
+    end
+  end
+end)
+
+done()
