@@ -94,7 +94,10 @@ enum { TSH_DTYPES(TSH_X) TSH_NDTYPE = 32 };
  * integer // -1 is itself: never a trap. Shifts by the width or more give 0
  * (the sign for >>). Float to integer saturates, NaN gives 0. max, min: NaN
  * wins, +0 beats -0 for max and -0 beats +0 for min. + - * / sqrt fma and
- * conversions are correctly rounded.
+ * conversions are correctly rounded. Anything to bool is x != 0 (nan is true).
+ * tsh_mod(a, b) is fmod(a, b), plus b when that is not zero and has the other
+ * sign; a zero result has the sign of b. tsh_ipow wraps; with a negative
+ * exponent it is 1 for base 1, 1 or -1 for base -1, else 0.
  *
  * Fold order is the row-major order of the folded axes. Float sum and prod:
  * element i of a block of 16,384 goes to lane i mod 16 (lanes begin at the
@@ -102,15 +105,19 @@ enum { TSH_DTYPES(TSH_X) TSH_NDTYPE = 32 };
  * left to right, beginning with the start value. dot is acc = fma(a, b, acc),
  * one chain over the folded elements in order. argmax(v, i), argmin(v, i)
  * give i's dtype: NaN wins, then the larger (smaller) v, then the smaller i.
- * All other folds are free of order.
+ * All other folds are free of order; +0 and -0 are equal for argmax, argmin.
  *
  * index(y, n) converts a 1-based position to 0-based: y in 1..n gives y-1, y
- * in -n..-1 gives y+n, anything else is TSH_EINDEX with the element's number
- * in tsh_err.at, and the value 0. It is the only MAP op that can fail.
+ * in -n..-1 gives y+n, anything else is TSH_EINDEX with the number of the
+ * first such element in tsh_err.at, and the value 0. It is the only MAP op
+ * that can fail.
  * random(j, key, base), all i64: word j, as 0..2^32-1, is word (j & 3) of
  * Philox4x32-10 with counter base + (j >> 2) (64 bits, low word first, upper
  * two words zero) and the key's 64 bits.
  */
+/* -1 of a signed type; no value of an unsigned one. */
+#define TSH_IS_M1(b) ((T)-1 < 0 && (b) == (T)-1)
+
 /* clang-format off */
 #define TSH_OPS(X) \
   TSH_OPS_MAP1(X) TSH_OPS_MAP2(X) TSH_OPS_MAP3(X) TSH_OPS_FOLD(X) \
@@ -151,10 +158,10 @@ enum { TSH_DTYPES(TSH_X) TSH_NDTYPE = 32 };
   X(48, add,         MAP, 2, FI,  SAME, NONE, a + b,                      a + b,                  "x + y") \
   X(49, sub,         MAP, 2, FI,  SAME, NONE, a - b,                      a - b,                  "x - y") \
   X(50, mul,         MAP, 2, FI,  SAME, NONE, a * b,                      a * b,                  "x * y") \
-  X(51, div,         MAP, 2, FI,  SAME, NONE, a / b,                      b == 0 ? (T)-1 : b == (T)-1 ? (T)(0 - a) : (T)(a / b), "x / y; of integers cut towards 0") \
-  X(52, floordiv,    MAP, 2, FI,  SAME, NONE, floor(a / b),               b == 0 ? (T)-1 : b == (T)-1 ? (T)(0 - a) : (T)(a / b - (a % b != 0 && (a ^ b) < 0)), "x // y, rounded down") \
-  X(53, mod,         MAP, 2, FI,  SAME, NONE, tsh_mod(a, b),              b == 0 ? a : b == (T)-1 ? (T)0 : (T)(a % b + (a % b != 0 && (a ^ b) < 0 ? b : 0)), "x % y, with the sign of y") \
-  X(54, fmod,        MAP, 2, FI,  SAME, NONE, fmod(a, b),                 b == 0 ? a : b == (T)-1 ? (T)0 : (T)(a % b), "remainder with the sign of x") \
+  X(51, div,         MAP, 2, FI,  SAME, NONE, a / b,                      b == 0 ? (T)-1 : TSH_IS_M1(b) ? (T)(0 - a) : (T)(a / b), "x / y; of integers cut towards 0") \
+  X(52, floordiv,    MAP, 2, FI,  SAME, NONE, floor(a / b),               b == 0 ? (T)-1 : TSH_IS_M1(b) ? (T)(0 - a) : (T)(a / b - (a % b != 0 && (a ^ b) < 0)), "x // y, rounded down") \
+  X(53, mod,         MAP, 2, FI,  SAME, NONE, tsh_mod(a, b),              b == 0 ? a : TSH_IS_M1(b) ? (T)0 : (T)(a % b + (a % b != 0 && (a ^ b) < 0 ? b : 0)), "x % y, with the sign of y") \
+  X(54, fmod,        MAP, 2, FI,  SAME, NONE, fmod(a, b),                 b == 0 ? a : TSH_IS_M1(b) ? (T)0 : (T)(a % b), "remainder with the sign of x") \
   X(55, pow,         MAP, 2, FI,  SAME, NONE, tsh_pow(a, b),              tsh_ipow(a, b),         "x to the y; integers stay exact and wrap") \
   X(56, maximum,     MAP, 2, FIB, SAME, NONE, a > b || a != a || (a == b && !signbit(a)) ? a : b, a > b ? a : b, "the larger; nan wins") \
   X(57, minimum,     MAP, 2, FIB, SAME, NONE, a < b || a != a || (a == b && signbit(a)) ? a : b,  a < b ? a : b, "the smaller; nan wins") \
@@ -267,8 +274,8 @@ typedef struct {
  *            MAP of row and uniform operands
  *   full     one per point: LOAD and INDEX without TSH_ROW, MAP with a full
  *            operand
- * With nfold 0 every LOAD is full and TSH_ROW has no meaning. The operands of
- * a FOLD are broadcast to full. A row value that depends on a FOLD and is used
+ * With nfold 0 every LOAD is full, TSH_ROW has no meaning and there is no FOLD.
+ * The operands of a FOLD are broadcast to full. A row value that depends on a FOLD and is used
  * beside full values starts a new phase: another pass over the folded axes.
  * Any number of FOLDs, STOREs and phases. A STORE with TSH_ROW writes a row or
  * uniform value once per outer point; without it one value per point.
@@ -302,11 +309,13 @@ enum { /* tsh_kernel.arg_class: what every launch of the kernel keeps */
 
 /* What is compiled. op 0: a program. Else a CALL op: nattr attributes, narg
  * arguments with their own ranks, inst = an epilogue over output 0 (ninst may
- * be 0), in which LOAD of output 0's argument means the element just computed.
+ * be 0), in which LOAD of output 0's argument means the element just computed;
+ * rank is then the output's. attr counts axes from 0.
  * Scalars, offsets, extents and strides belong to the launch. hash covers all
  * but itself: equal hashes with equal bytes may share a program.
  * CALL arguments: take x, positions, out; index_add x, positions, z, out.
- * Positions are i32 or i64, 0..n-1, checked in the kernel. */
+ * Positions are i32 or i64, 0..n-1, checked in the kernel; tsh_err.at is then
+ * the row-major number of the first bad position in its own argument. */
 typedef struct {
   uint32_t size, flags;
   uint16_t op, rank, nfold, narg, nscalar, ninst, inst_size, nattr;
@@ -406,7 +415,8 @@ typedef struct {
  *         one sentence why ("no driver: libcuda.so.1 not found").
  * alloc   bytes > 0, aligned to props.align, any content; owned, see free.
  *         More than the device can give is TSH_ENOMEM, never a crash.
- * free    queue-ordered: memory stays until work submitted before is done.
+ * free    queue-ordered: memory stays until work submitted before is done. So
+ *         is drop of a program.
  * copy    ordered after all work submitted before; complete on return. An
  *         error of that work is reported by wait, not here.
  * compile kernel borrowed; *out owned, see drop. TSH_EUNSUPPORTED when an op
@@ -431,7 +441,8 @@ typedef struct {
  * Within one launch outputs never overlap each other, nor an input unless it
  * is the identical view and all STOREs to it are in the last phase. View
  * offsets are element-aligned only. No launch has an empty outer space; an
- * empty fold gives the start value.
+ * empty fold gives the start value. A device has at least f32, i32, bool, and
+ * i64 storage, add, mul, compare, shift, cast; random is i64 only.
  *
  * Optional entries are NULL, or lie beyond `size`: use TSH_HAS. */
 typedef struct tsh_plugin {

@@ -4,8 +4,7 @@
 #include <string.h>
 #include "priv.h"
 
-/* ---- numbers
- * ------------------------------------------------------------------ */
+/* ---- numbers ------------------------------------------------------------ */
 /* An integer, or a float with an integral value (784/2). */
 int lt_is_whole(lua_State *L, int i, int64_t *out) {
   int isnum;
@@ -53,8 +52,7 @@ void lt_arg_operand(lua_State *L, int i, plan_operand *out) {
   }
 }
 
-/* ---- axes
- * ---------------------------------------------------------------------- */
+/* ---- axes --------------------------------------------------------------- */
 int lt_axis(lua_State *L, int64_t axis, int rank) {
   int64_t at = axis < 0 ? axis + rank : axis - 1;
   if (at >= 0 && at < rank && axis != 0) return (int)at;
@@ -84,8 +82,7 @@ uint32_t lt_arg_axes(lua_State *L, int i, int rank) {
   return axes;
 }
 
-/* ---- sizes
- * ---------------------------------------------------------------------- */
+/* ---- sizes -------------------------------------------------------------- */
 static int64_t size_at(lua_State *L, int i, int wild) {
   int64_t v = lt_arg_whole(L, i, "a size");
   if (v < 0 && !(wild && v == -1)) lt_fail(L, NULL, "a size cannot be %I", v);
@@ -122,8 +119,7 @@ const plan_shape *lt_shape_of(lua_State *L, int rank, const int64_t *dim) {
   return s;
 }
 
-/* ---- dtypes and devices
- * ------------------------------------------------------------ */
+/* ---- dtypes and devices ------------------------------------------------- */
 #define NAME_X(id, name, type, bytes, kind) #name,
 static const char *const dtype_names[] = {TSH_DTYPES(NAME_X) NULL};
 #undef NAME_X
@@ -174,8 +170,7 @@ void lt_device_seen(lt *l, dev *d) {
   if (dev_id(d) < LT_DEVICES) l->seen[dev_id(d)] = d;
 }
 
-/* ---- options
- * ------------------------------------------------------------------------ */
+/* ---- options ------------------------------------------------------------ */
 static int in_words(const char *words, const char *word, size_t n) {
   for (const char *at = words; *at;) {
     size_t m = strcspn(at, " ");
@@ -283,8 +278,7 @@ void lt_most_args(lua_State *L, int most) {
             n);
 }
 
-/* ---- did you mean
- * ---------------------------------------------------------------------- */
+/* ---- did you mean ------------------------------------------------------- */
 #define WORD 32
 
 static int distance(const char *a, size_t na, const char *b, size_t nb) {

@@ -107,8 +107,7 @@ static int call_promote(lua_State *L) {
   return 1;
 }
 
-/* ---- one boolean of two tensors
- * ------------------------------------------------------ */
+/* ---- one boolean of two tensors ----------------------------------------- */
 static int all_true(lua_State *L, int i) {
   plan_node *x = lt_tensor_test(L, i), **out = lt_tensor_new(L);
   uint8_t answer = 0;

@@ -3,8 +3,7 @@
 #include <string.h>
 #include "priv.h"
 
-/* ---- half types
- * ------------------------------------------------------------------ */
+/* ---- half types --------------------------------------------------------- */
 static double from_bf16(uint16_t bits) {
   uint32_t wide = (uint32_t)bits << 16;
   float f;
@@ -51,8 +50,7 @@ static uint16_t to_f16(double v) {
          (uint16_t)(((exponent + 14) << 10) + (int)(ldexp(a, 11) - 1024));
 }
 
-/* ---- cells to Lua
- * --------------------------------------------------------------------- */
+/* ---- cells to Lua ------------------------------------------------------- */
 void lt_push_cell(lua_State *L, int dtype, const void *cells, int64_t i) {
   switch (dtype) {
   case TSH_bool:
@@ -105,8 +103,7 @@ void lt_push_cell(lua_State *L, int dtype, const void *cells, int64_t i) {
   }
 }
 
-/* ---- Lua to cells
- * ---------------------------------------------------------------------- */
+/* ---- Lua to cells ------------------------------------------------------- */
 /* Does an integer fit the integer dtype? */
 static int fits(int64_t v, int dtype) {
   int bits = (int)plan_dtype_bytes(dtype) * 8;
@@ -192,4 +189,15 @@ void lt_put_cell(int dtype, void *cells, int64_t i, const plan_operand *v) {
   default:
     return;
   }
+}
+
+void lt_number_fit(lua_State *L, plan_operand *v, int dtype) {
+  plan_operand was = *v;
+  if (lt_number_as(v, dtype)) return;
+  if (was.kind == PLAN_REAL)
+    lt_fail(L, NULL, "%f does not fit %s", was.num.f, plan_dtype_name(dtype));
+  if (was.kind == PLAN_BOOL)
+    lt_fail(L, NULL, "a boolean does not fit %s", plan_dtype_name(dtype));
+  lt_fail(L, NULL, "%I does not fit %s", (LUAI_UACINT)was.num.i,
+          plan_dtype_name(dtype));
 }

@@ -4,8 +4,7 @@
 #include <string.h>
 #include "index.h"
 
-/* ---- arguments
- * ------------------------------------------------------------------- */
+/* ---- arguments ---------------------------------------------------------- */
 static plan_node *arg(lua_State *L, int i) {
   plan_node *n = lt_tensor_test(L, i);
   if (!n) luaL_typeerror(L, i, "tensor");
@@ -52,8 +51,7 @@ static uint32_t axis_bits(lua_State *L, int i, const plan_node *x) {
   return lt_arg_axes(L, i, (int)plan_shape_of(x)->rank);
 }
 
-/* ---- what a tensor is
- * ---------------------------------------------------------------- */
+/* ---- what a tensor is --------------------------------------------------- */
 static int core_is_tensor(lua_State *L) {
   lua_pushboolean(L, lt_tensor_test(L, 1) != NULL);
   return 1;
@@ -76,8 +74,7 @@ static int core_alias(lua_State *L) {
   return lt_done(L, 1);
 }
 
-/* ---- recording
- * ------------------------------------------------------------------------- */
+/* ---- recording ---------------------------------------------------------- */
 static int core_map(lua_State *L) {
   int op = arg_op(L, 1), n = lua_gettop(L) - 1, tensors = 0;
   luaL_argcheck(L, n >= 1 && n <= 3, 2, "one to three operands");
@@ -220,8 +217,7 @@ static int core_one_hot(lua_State *L) {
   return lt_done(L, 1);
 }
 
-/* ---- draws that depend on nothing but their key
- * ------------------------------------------ */
+/* ---- draws that depend on nothing but their key ------------------------- */
 static plan_rng arg_rng(lua_State *L) {
   plan_rng rng;
   rng.key = (uint64_t)luaL_checkinteger(L, 1);
@@ -253,8 +249,7 @@ static int keyed(lua_State *L, lt_drawer draw) {
 static int core_randn_key(lua_State *L) { return keyed(L, plan_randn); }
 static int core_uniform(lua_State *L) { return keyed(L, plan_rand); }
 
-/* ---- files, errors, ops
- * ------------------------------------------------------------------ */
+/* ---- files, errors, ops ------------------------------------------------- */
 static int core_fail(lua_State *L) {
   const char *hint = lua_isnoneornil(L, 2) ? NULL : luaL_checkstring(L, 2);
   return lt_fail_text(L, NULL, luaL_checkstring(L, 1), hint);
@@ -292,7 +287,7 @@ int lt_open_tsh_core(lua_State *L) {
                                  {"fail", core_fail},
                                  {"set_saves", core_set_saves},
                                  {"ops", lt_tsh_ops},
-      {"functions", lt_functions_list},
+                                 {"functions", lt_functions_list},
                                  {"read_csv", lt_read_csv},
                                  {NULL, NULL}};
   luaL_newlib(L, own);

@@ -93,8 +93,7 @@ static int create_full(lua_State *L) {
   return fill(L, &s, &v);
 }
 
-/* ---- _like
- * ------------------------------------------------------------------------ */
+/* ---- _like -------------------------------------------------------------- */
 static void like(lua_State *L, int options, spec *s) {
   plan_node *x = lt_tensor_get(L, 1);
   lt_most_args(L, options);
@@ -129,8 +128,7 @@ static int create_full_like(lua_State *L) {
   return fill(L, &s, &v);
 }
 
-/* ---- arange
- * ------------------------------------------------------------------------- */
+/* ---- arange ------------------------------------------------------------- */
 /* Elements of first, first+step ... last, the end included, as Lua's for. */
 static int64_t steps_between(lua_State *L, const plan_operand *a,
                              const plan_operand *b, const plan_operand *s) {
@@ -217,8 +215,7 @@ static int create_linspace(lua_State *L) {
   return lt_done(L, 1);
 }
 
-/* ---- eye: one where the row is the column
- * ---------------------------------------------- */
+/* ---- eye: one where the row is the column ------------------------------- */
 static int create_eye(lua_State *L) {
   spec s = {.dtype = TSH_f32};
   int last = trailing(L, 1, &s);
@@ -253,8 +250,7 @@ static int create_eye(lua_State *L) {
   return lt_done(L, 1);
 }
 
-/* ---- random numbers
- * ------------------------------------------------------------------------ */
+/* ---- random numbers ----------------------------------------------------- */
 static int real_draw(lua_State *L, lt_drawer draw, dev *d, int dtype,
                      const plan_shape *shape, plan_rng *rng) {
   lt *l = lt_begin(L);

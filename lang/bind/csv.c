@@ -28,7 +28,8 @@ int lt_read_csv(lua_State *L) {
   int64_t dim[2];
   tsh_err err = {.size = sizeof err};
   if (file_csv_read(path, labels, t, &err) != TSH_OK)
-    return lt_fail_text(L, NULL, lua_pushfstring(L, "read: %s", err.text), NULL);
+    return lt_fail_text(L, NULL, lua_pushfstring(L, "read: %s", err.text),
+                        NULL);
   dim[0] = t->rows;
   dim[1] = t->columns;
   lt_begin(L);

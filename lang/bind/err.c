@@ -32,8 +32,7 @@ static const lt_function *current(lua_State *L) {
   return NULL;
 }
 
-/* ---- the parts of the text
- * --------------------------------------------------- */
+/* ---- the parts of the text ---------------------------------------------- */
 static void add_place(lua_State *L, luaL_Buffer *b, uint32_t site) {
   char place[LUA_IDSIZE + 16];
   if (!site) return;
@@ -56,8 +55,10 @@ static const char *find_word(const char *line, const char *word) {
 static size_t caret_at(const char *line, const char *name) {
   const char *at = NULL;
   if (!name || !*name) return strspn(line, " \t");
-  if (!is_word((unsigned char)*name)) at = strstr(line, name);
-  else at = find_word(line, name);
+  if (!is_word((unsigned char)*name))
+    at = strstr(line, name);
+  else
+    at = find_word(line, name);
   for (size_t i = 0; !at && i < sizeof operators / sizeof *operators; i++)
     if (strcmp(operators[i].name, name) == 0)
       at = strstr(line, operators[i].sign);
@@ -132,7 +133,7 @@ static void add_facts(lua_State *L, luaL_Buffer *b, const lt_function *f,
 /* ---- raising ----------------------------------------------------------------
  */
 typedef struct {
-  int anonymous; /* no function's name in front */
+  int anonymous;    /* no function's name in front */
   uint32_t site;    /* the line that is to blame */
   const char *name; /* function to look for on that line */
   const char *fact; /* a line of facts, or NULL: the arguments */
@@ -227,6 +228,15 @@ int lt_raise(lua_State *L, const tsh_err *err, const char *hint, ...) {
   p.site = lt_site(L);
   lua_pushstring(L, err->text);
   return throw(L, &p, nargs);
+}
+
+void lt_stop_point(lua_State *L) {
+  parts p = {.code = TSH_ECANCELLED, .fact = "", .anonymous = 1};
+  if (!lt_of(L)->interrupted) return;
+  luaL_checkstack(L, 20, NULL);
+  p.site = lt_site(L);
+  lua_pushliteral(L, "interrupted");
+  throw(L, &p, 0);
 }
 
 void lt_check(lua_State *L, tsh_status status, const tsh_err *err) {

@@ -64,8 +64,7 @@ static int fold_prod(lua_State *L) { return fold(L, TSH_OP_prod); }
 static int fold_any(lua_State *L) { return fold(L, TSH_OP_any); }
 static int fold_all(lua_State *L) { return fold(L, TSH_OP_all); }
 
-/* ---- max and min: Lua's names for two things
- * ------------------------------------ */
+/* ---- max and min: Lua's names for two things ---------------------------- */
 static int number_extreme(lua_State *L, int n, int largest) {
   int best = 1;
   for (int i = 2; i <= n; i++) {
@@ -120,8 +119,7 @@ static int method_min(lua_State *L) {
   return method_extreme(L, TSH_OP_min, TSH_OP_minimum, lt_update_min);
 }
 
-/* ---- mean and var
- * ------------------------------------------------------------------ */
+/* ---- mean and var ------------------------------------------------------- */
 static int fold_mean(lua_State *L) {
   fold_args a;
   plan_node **out, *x;
@@ -152,8 +150,7 @@ static int fold_var(lua_State *L) {
   return lt_done(L, 1);
 }
 
-/* ---- argmax and argmin: the planner counts from 0, Lua from 1
- * ------------------------ */
+/* ---- argmax and argmin: the planner counts from 0, Lua from 1 ----------- */
 static int argfold(lua_State *L, int op) {
   fold_args a;
   int axis = -1;
@@ -176,9 +173,7 @@ static int argfold(lua_State *L, int op) {
 static int fold_argmax(lua_State *L) { return argfold(L, TSH_OP_argmax); }
 static int fold_argmin(lua_State *L) { return argfold(L, TSH_OP_argmin); }
 
-/* ---- softmax
- * ---------------------------------------------------------------------------
- */
+/* ---- softmax ------------------------------------------------------------- */
 static int soft(lua_State *L, tsh_status (*record)(plan *, plan_node *, int,
                                                    plan_node **, tsh_err *)) {
   fold_args a;

@@ -109,6 +109,7 @@ static void check(lua_State *L, walk *w, int depth) {
   }
   check_table(L, w, depth);
   for (int64_t i = 1; i <= w->dim[depth]; i++) {
+    if (i % 65536 == 1) lt_stop_point(L);
     w->at[depth] = i;
     lua_rawgeti(L, -1, (lua_Integer)i);
     check(L, w, depth + 1);
@@ -116,8 +117,7 @@ static void check(lua_State *L, walk *w, int depth) {
   }
 }
 
-/* ---- the second walk: raises nothing, as cells are held
- * ----------------------------- */
+/* ---- the second walk: raises nothing, as cells are held ----------------- */
 static int fill_leaf(lua_State *L, walk *w) {
   plan_operand *v = &w->value;
   if (lua_type(L, -1) == LUA_TBOOLEAN) {
@@ -170,11 +170,29 @@ static int dtype_of(const walk *w) {
                             : TSH_f32;
 }
 
-/* Memory for cells that C holds while Lua values are read. */
+/* plan_data, once more after a collection when memory is out. Raises nothing,
+ * so its caller may hold the cells. */
+static tsh_status data(lua_State *L, dev *d, int dtype, const plan_shape *s,
+                       const void *cells, plan_node **out, tsh_err *err) {
+  plan *p = lt_of(L)->plan;
+  tsh_status rc;
+  lt_gc_balance(L);
+  err->size = sizeof *err;
+  rc = plan_data(p, d, dtype, s, cells, out, err);
+  if (rc != TSH_ENOMEM) return rc;
+  lt_collect(L);
+  return plan_data(p, d, dtype, s, cells, out, err);
+}
+
+tsh_status lt_push_data(lua_State *L, dev *d, int dtype, const plan_shape *s,
+                        const void *cells, tsh_err *err) {
+  plan_node **out = lt_tensor_new(L);
+  return data(L, d, dtype, s, cells, out, err);
+}
+
 static tsh_status upload(lua_State *L, walk *w, dev *d, plan_node **out,
                          tsh_err *err) {
   const plan_shape *s = lt_shape_of(L, w->rank, w->dim);
-  plan *p = lt_of(L)->plan;
   size_t bytes = (size_t)s->count * plan_dtype_bytes(w->dtype);
   tsh_status rc = TSH_OK;
   w->cells = malloc(bytes ? bytes : 1);
@@ -182,20 +200,13 @@ static tsh_status upload(lua_State *L, walk *w, dev *d, plan_node **out,
     return dev_fail(err, TSH_ENOMEM, "out of memory for %zu bytes", bytes);
   lua_pushvalue(L, 1);
   if (fill(L, w, 0))
-    rc = plan_data(p, d, w->dtype, s, w->cells, out, err);
+    rc = data(L, d, w->dtype, s, w->cells, out, err);
   else
     w->bad = &w->value;
   lua_pop(L, 1);
   free(w->cells);
   w->cells = NULL;
   return rc;
-}
-
-tsh_status lt_push_data(lua_State *L, dev *d, int dtype, const plan_shape *s,
-                        const void *cells, tsh_err *err) {
-  plan_node **out = lt_tensor_new(L);
-  err->size = sizeof *err;
-  return plan_data(lt_of(L)->plan, d, dtype, s, cells, out, err);
 }
 
 /* tensors of one shape, joined along new axes in front */
@@ -216,22 +227,15 @@ static int from_table(lua_State *L, int dtype, dev *d) {
   if (w.dtype == TSH_c64) return lt_fail(L, NULL, "no c64 tensors yet");
   lt_shape_of(L, w.rank, w.dim);
   lt_begin(L);
-  lt_gc_balance(L);
   out = lt_tensor_new(L);
   err.size = sizeof err;
   rc = upload(L, &w, d, out, &err);
-  if (rc == TSH_ENOMEM) {
-    lt_collect(L);
-    w.n = 0;
-    rc = upload(L, &w, d, out, &err);
-  }
   if (w.bad) does_not_fit(L, &w);
   lt_check(L, rc, &err);
   return lt_done(L, 1);
 }
 
-/* ---- tables of tensors
- * ---------------------------------------------------------------- */
+/* ---- tables of tensors -------------------------------------------------- */
 /* Pushes every tensor of the table on top, flattened to one row, and counts. */
 static int push_rows(lua_State *L, const walk *w, int depth, int64_t *n) {
   if (depth == w->rank) {
@@ -284,8 +288,7 @@ static int stack_tensors(lua_State *L, walk *w, int dtype, dev *d) {
   return lt_done(L, 1);
 }
 
-/* ---- tensor(value, dtype | {dtype=, device=})
- * ------------------------------------------- */
+/* ---- tensor(value, dtype | {dtype=, device=}) --------------------------- */
 static int from_tensor(lua_State *L, int dtype, dev *d) {
   lt_begin(L);
   lua_pushvalue(L, 1);

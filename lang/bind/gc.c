@@ -91,8 +91,7 @@ tsh_status lt_read(lua_State *L, plan_node *n, void *host, tsh_err *err) {
   return plan_read(p, n, host, PLAN_EXACT | PLAN_LAST, err);
 }
 
-/* ---- who holds the memory
- * ------------------------------------------------------ */
+/* ---- who holds the memory ----------------------------------------------- */
 typedef struct {
   lt *l;
   struct big {
@@ -148,6 +147,7 @@ void lt_push_biggest(lua_State *L, const char **fact) {
   census c = {.l = lt_of(L)};
   char line[600], bytes[32], place[LUA_IDSIZE + 16];
   size_t at = 0;
+  luaL_checkstack(L, BIGGEST + 5, NULL);
   lt_heap_visit(&c.l->heap, count, &c);
   for (int i = 0; i < BIGGEST && c.big[i].bytes && at < sizeof line; i++) {
     const char *name = global_of(L, c.big[i].node);

@@ -6,23 +6,40 @@
 #define NEW_AXIS "newaxis"
 #define REST     "..."
 
-/* ---- one position, one range
- * --------------------------------------------------------- */
-static void out_of_range(lua_State *L, int axis, int64_t at, int64_t extent) {
+/* ---- one position, one range -------------------------------------------- */
+/* t[{2,9}] may have been meant as rows 2 to 9. */
+static const char *pair_hint(lua_State *L, int i) {
+  int64_t a, b;
+  if (lua_type(L, i) != LUA_TTABLE || lua_rawlen(L, i) != 2) return NULL;
+  lua_rawgeti(L, i, 1);
+  lua_rawgeti(L, i, 2);
+  if (!lt_is_whole(L, -2, &a) || !lt_is_whole(L, -1, &b)) return NULL;
+  return lua_pushfstring(L,
+                         "t[{%I,%I}] is one element; t[{{%I,%I}}] are the "
+                         "rows from %I to %I",
+                         a, b, a, b, a, b);
+}
+
+/* index: where the whole index stands. */
+static void out_of_range(lua_State *L, int index, int axis, int64_t at,
+                         int64_t extent) {
   const char *hint = NULL;
   if (at == 0)
     hint = "positions count from 1";
-  else if (at == extent + 1 && axis == 0)
+  else if (at == extent + 1 && lua_type(L, index) == LUA_TNUMBER)
     hint = "for i, row in t:rows() do visits every row";
+  else
+    hint = pair_hint(L, index);
   if (extent == 0) lt_fail(L, hint, "%I: axis %d has no element", at, axis + 1);
   lt_fail(L, hint, "%I is outside 1..%I of axis %d", at, extent, axis + 1);
 }
 
-static int64_t position(lua_State *L, int i, int axis, int64_t extent) {
-  int64_t at = lt_arg_whole(L, i, "a position");
+/* The position on top, of the index at `index`. */
+static int64_t position(lua_State *L, int index, int axis, int64_t extent) {
+  int64_t at = lt_arg_whole(L, -1, "a position");
   int64_t from0 = at < 0 ? at + extent : at - 1;
   if (at == 0 || from0 < 0 || from0 >= extent)
-    out_of_range(L, axis, at, extent);
+    out_of_range(L, index, axis, at, extent);
   return from0;
 }
 
@@ -78,8 +95,7 @@ static void range(lua_State *L, int axis, int64_t extent, plan_range *out) {
   resolve(L, axis, r, extent, out);
 }
 
-/* ---- a whole index
- * ---------------------------------------------------------------------- */
+/* ---- a whole index ------------------------------------------------------ */
 static void all_of(lt_selection *s, const plan_shape *x, int axis) {
   s->range[axis].start = 0;
   s->range[axis].count = x->dim[axis];
@@ -112,14 +128,14 @@ static void add_tensor(lua_State *L, lt_selection *s, const plan_shape *x,
   all_of(s, x, axis);
 }
 
-/* The item on top, for one axis of x. */
-static void add_item(lua_State *L, lt_selection *s, const plan_shape *x,
-                     int axis) {
+/* The item on top, of the index at `index`, for one axis of x. */
+static void add_item(lua_State *L, int index, lt_selection *s,
+                     const plan_shape *x, int axis) {
   plan_node *at = lt_tensor_test(L, -1);
   if (at) {
     add_tensor(L, s, x, axis, at);
   } else if (lua_type(L, -1) == LUA_TNUMBER) {
-    s->range[axis].start = position(L, -1, axis, x->dim[axis]);
+    s->range[axis].start = position(L, index, axis, x->dim[axis]);
     s->range[axis].count = s->range[axis].step = 1;
     s->sliced = s->reshaped = 1;
   } else if (lua_type(L, -1) == LUA_TTABLE) {
@@ -168,13 +184,12 @@ static void parse_table(lua_State *L, int i, const plan_shape *x,
   lua_Integer n = (lua_Integer)lua_rawlen(L, i);
   int rest, axis = 0, axes = count_axes(L, i, n, &rest);
   if (axes > (int)x->rank)
-    lt_fail(L,
-            axes == 2 && x->rank == 1 ? "t[{{first, last}}] is a range" : NULL,
-            "%d positions for a tensor of %d axes", axes, (int)x->rank);
+    lt_fail(L, pair_hint(L, i), "%d positions for a tensor of %d axes", axes,
+            (int)x->rank);
   for (lua_Integer k = 1; k <= n; k++) {
     int kind = kind_of_item(L, i, k);
     if (kind == ITEM)
-      add_item(L, s, x, axis++);
+      add_item(L, i, s, x, axis++);
     else if (kind == ITEM_NEW)
       add_axis(L, s);
     else
@@ -198,14 +213,12 @@ void lt_select_parse(lua_State *L, int i, const plan_node *t, lt_selection *s) {
             "a tensor without axes has no "
             "positions");
   lua_pushvalue(L, i);
-  add_item(L, s, x, 0);
+  add_item(L, i, s, x, 0);
   lua_pop(L, 1);
   for (int axis = 1; axis < (int)x->rank; axis++) all_of(s, x, axis);
 }
 
-/* ---- taking it
- * ----------------------------------------------------------------------------
- */
+/* ---- taking it ----------------------------------------------------------- */
 plan_node *lt_push_selected(lua_State *L, int i, const lt_selection *s) {
   plan_node *x = lt_tensor_test(L, i);
   if (s->sliced)
@@ -264,14 +277,13 @@ static int row_at(lua_State *L, plan_node *x) {
   if (s->rank == 0)
     return lt_fail(L, "x:item() is its value",
                    "a tensor without axes has no positions");
+  lua_settop(L, 2);
   lt_begin(L);
   lt_push_row(L, x, position(L, 2, 0, s->dim[0]));
   return lt_done(L, 1);
 }
 
-/* ---- fields
- * -----------------------------------------------------------------------------------
- */
+/* ---- fields -------------------------------------------------------------- */
 static const char *const fields[] = {"shape", "dtype", "device", "T", NULL};
 
 static int unknown_field(lua_State *L, const char *name) {

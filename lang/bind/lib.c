@@ -48,11 +48,6 @@ static size_t provider(const char *name) {
   return FILES;
 }
 
-const char *lt_library_of(const char *name) {
-  size_t i = provider(name);
-  return i < FILES ? embedded[i].name : NULL;
-}
-
 const char *lt_library_nearest(const char *name, int *least) {
   static const char file[] = METHODS;
   static char best[40];
@@ -72,8 +67,7 @@ const char *lt_library_nearest(const char *name, int *least) {
   return found ? best : NULL;
 }
 
-/* ---- loading
- * ------------------------------------------------------------------ */
+/* ---- loading ------------------------------------------------------------ */
 /* Pushes the text of file i, from TSH_LIB when it is there. */
 static const char *push_text(lua_State *L, size_t i, size_t *size) {
   const char *folder = getenv("TSH_LIB");

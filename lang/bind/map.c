@@ -71,9 +71,8 @@ static int map(lua_State *L, int op, int n) {
   return push_map(L, op, in, n);
 }
 
-/* ---- powers
- * --------------------------------------------------------------------- x^2,
- * x^0.5 and their kin are other ops when the exponent is a number. It is
+/* ---- powers -------------------------------------------------------------
+ * x^2, x^0.5 and their kin are other ops when the exponent is a number. It is
  * decided here, by value, once: nothing later looks at a scalar's value. */
 static int cube(lua_State *L) {
   lt_push_map(L, TSH_OP_square, 1, 1, 0, 0);
@@ -113,8 +112,7 @@ static int power(lua_State *L) {
   return map(L, TSH_OP_pow, 2);
 }
 
-/* ---- one function per row
- * ---------------------------------------------------------- */
+/* ---- one function per row ----------------------------------------------- */
 #define MAP_X(id, name, class_, arity, ...)                                    \
   static int map_##name(lua_State *L) {                                        \
     return id == TSH_OP_pow ? power(L) : map(L, id, arity);                    \

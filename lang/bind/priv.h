@@ -16,7 +16,7 @@
 #include "lt.h"
 #include "plan.h"
 
-/* ---- the Lua allocator (alloc.c) ----------------------------------------- */
+/* ---- the Lua allocator (alloc.c) ---------------------------------------- */
 #define LT_CLASSES 32 /* blocks of 16, 32 ... 512 bytes have free lists */
 
 typedef struct lt_block lt_block; /* a free block, or a dead handle's */
@@ -60,7 +60,6 @@ struct lt {
   lt_sources *sources;
   int metatable, methods, own; /* registry: of tensors; their methods by name;
                                   all that is ours by name */
-  plan_node *moving;           /* see lt_tensor_push */
   tsh_status raised;           /* see lt_status_of */
   plan_rng rng;          /* of rand, randn; lib draws carry their own keys */
   int policy;            /* when operands lie on two devices */
@@ -109,8 +108,6 @@ plan_node *lt_tensor_get(lua_State *L, int i);
  *   plan_node **out = lt_tensor_new(L);
  *   lt_check(L, plan_reshape(p, x, shape, out, &err), &err); */
 plan_node **lt_tensor_new(lua_State *L);
-/* Pushes a handle on a node that is moved in; safe when memory runs out. */
-void lt_tensor_push(lua_State *L, plan_node *n);
 /* Pushes the read-only proxy of a shape. */
 void lt_shape_push(lua_State *L, const plan_shape *s);
 /* Dead handles' nodes are dropped. Done by lt_begin and lt_demand. */
@@ -207,18 +204,12 @@ typedef struct {
  * own. In no particular order. */
 const lt_function *lt_function_at(size_t i);
 const lt_function *lt_function_find(const char *name);
-/* Is the global of this name ours (C or library) and not redefined by the
- * user? For lists of the user's names. */
-int lt_is_ours(lua_State *L, const char *name);
-
 /* ---- the embedded library (lib.c) -----------------------------------------
  */
 /* Chunk names of its files begin with this. */
 #define LT_LIBRARY "=tsh:"
 /* The i-th file: its name ("nn") and text, not ended by 0; 0 past the last. */
 int lt_library_at(size_t i, const char **name, const char **text, size_t *size);
-/* The file that provides a global of this name, or NULL. */
-const char *lt_library_of(const char *name);
 void lt_library_open(lua_State *L);
 
 /* ---- written beside this room's core (print.c) -----------------------------
@@ -233,7 +224,8 @@ int lt_repr(lua_State *L); /* method: Lua text that makes the tensor again */
 extern const lt_function lt_map_functions[], lt_fold_functions[],
     lt_create_functions[], lt_fromlua_functions[], lt_tolua_functions[],
     lt_shape_functions[], lt_index_functions[], lt_update_functions[],
-    lt_call_functions[]; /* each ends with a NULL name */
+    lt_call_functions[], lt_join_functions[],
+    lt_cast_functions[]; /* each ends with a NULL name */
 
 /* tensor.c */
 const char *lt_type_name(lua_State *L, int i); /* "a tensor", "nil" */
@@ -248,6 +240,7 @@ const char *lt_source_name(lt *l, uint32_t number);
 const char *lt_source_short(lt *l, uint32_t number);
 
 /* err.c */
+void lt_stop_point(lua_State *L); /* in long loops of C: raises when it must */
 void lt_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Raises a complete sentence, "name: why", at the user's line. word: what the
  * caret points at, NULL: that name. */
@@ -288,7 +281,7 @@ int lt_number_map(lua_State *L, int op, int n); /* of 1..n; pushed */
 int lt_is_hidden_map(const char *name);
 void lt_map_metamethods(lua_State *L);
 
-/* shape.c: results are pushed */
+/* shape.c, join.c, cast.c: results are pushed */
 void lt_push_reshape(lua_State *L, int i, const plan_shape *s);
 plan_node *lt_push_cast(lua_State *L, plan_node *x, int dtype);
 plan_node *lt_push_to(lua_State *L, plan_node *x, dev *d);

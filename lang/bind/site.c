@@ -137,8 +137,7 @@ uint32_t lt_site(lua_State *L) {
   return fallback;
 }
 
-/* ---- the self-check
- * ----------------------------------------------------------- */
+/* ---- the self-check ----------------------------------------------------- */
 /* Called three times from lines 1, 2, 2 of one function and once by pcall:
  * the saved counter must grow in steps of instructions, frames must be linked
  * and marked as expected. */

@@ -2,8 +2,7 @@
 #include <string.h>
 #include "priv.h"
 
-/* ---- string.format: what to do with a tensor
- * ------------------------------------ */
+/* ---- string.format: what to do with a tensor ---------------------------- */
 /* The conversion of the n-th argument of a format, or 0. */
 static char conversion(const char *format, int n) {
   for (; *format; format++) {
@@ -43,8 +42,7 @@ static void wrap_format(lua_State *L) {
   lua_pop(L, 1);
 }
 
-/* ---- opening
- * ------------------------------------------------------------------------ */
+/* ---- opening ------------------------------------------------------------ */
 /* A copy of the globals, so that library files find Lua's own functions. */
 static void copy_globals(lua_State *L, int globals, int own) {
   lua_pushnil(L);

@@ -5,7 +5,8 @@
 static const lt_function *const lists[] = {
     lt_map_functions,     lt_fold_functions,   lt_create_functions,
     lt_fromlua_functions, lt_tolua_functions,  lt_shape_functions,
-    lt_index_functions,   lt_update_functions, lt_call_functions};
+    lt_index_functions,   lt_update_functions, lt_call_functions,
+    lt_join_functions,    lt_cast_functions};
 
 const lt_function *lt_function_at(size_t i) {
   for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
@@ -73,18 +74,4 @@ int lt_functions_list(lua_State *L) {
     lua_rawseti(L, -2, ++n);
   }
   return 1;
-}
-
-int lt_is_ours(lua_State *L, const char *name) {
-  int ours;
-  lua_rawgeti(L, LUA_REGISTRYINDEX, lt_of(L)->own);
-  lua_getfield(L, -1, name);
-  lua_pushglobaltable(L);
-  lua_pushstring(L, name);
-  lua_rawget(L, -2);
-  /* print and its like are replaced by our own after they are noted. */
-  ours =
-      !lua_isnil(L, -3) && (lua_rawequal(L, -1, -3) || lua_iscfunction(L, -1));
-  lua_pop(L, 4);
-  return ours;
 }

@@ -17,8 +17,7 @@ int lt_tape_close(lua_State *L) {
   return 0;
 }
 
-/* ---- a set of nodes
- * ---------------------------------------------------------------- */
+/* ---- a set of nodes ----------------------------------------------------- */
 typedef struct {
   const plan_node **at; /* in a userdata; open addressing */
   size_t cap;           /* a power of two, more than twice what goes in */
@@ -42,8 +41,7 @@ static int has(const node_set *s, const plan_node *n) {
   return s->at[slot(s, n)] == n;
 }
 
-/* ---- one record
- * ---------------------------------------------------------------------- */
+/* ---- one record --------------------------------------------------------- */
 static void push_number(lua_State *L, const plan_operand *v) {
   if (v->kind == PLAN_REAL)
     lua_pushnumber(L, v->num.f);
@@ -155,8 +153,7 @@ static void push_record(lua_State *L, plan_node *n, const plan_record *r) {
   set_details(L, r, rank);
 }
 
-/* ---- all of them
- * ------------------------------------------------------------------------ */
+/* ---- all of them -------------------------------------------------------- */
 /* tape_records(id, wrt): the records of float results that depend on a tensor
  * in the list wrt, oldest first. */
 int lt_tape_records(lua_State *L) {

@@ -13,13 +13,6 @@ plan_node **lt_tensor_new(lua_State *L) {
   return &t->node;
 }
 
-void lt_tensor_push(lua_State *L, plan_node *n) {
-  lt *l = lt_of(L);
-  l->moving = n; /* dropped by lt_drain when the next line runs out of memory */
-  *lt_tensor_new(L) = n;
-  l->moving = NULL;
-}
-
 plan_node *lt_tensor_get(lua_State *L, int i) {
   plan_node *n = lt_tensor_test(L, i);
   if (n) return n;
@@ -55,9 +48,7 @@ const char *lt_type_name(lua_State *L, int i) {
 }
 
 void lt_drain(lt *l) {
-  plan_node *n = l->moving;
-  l->moving = NULL;
-  plan_drop(l->plan, n);
+  plan_node *n;
   while ((n = lt_heap_take(&l->heap))) plan_drop(l->plan, n);
 }
 
@@ -120,8 +111,10 @@ static int tensor_concat(lua_State *L) {
 
 static int refuse_compare(lua_State *L, const char *sign, const char *name) {
   const char *why = lua_pushfstring(
-      L, "a tensor comparison has many answers; use a:%s(b), or equal(a,b) for "
-         "one boolean", name);
+      L,
+      "a tensor comparison has many answers; use a:%s(b), or equal(a,b) for "
+      "one boolean",
+      name);
   return lt_fail_text(L, sign, why, NULL);
 }
 

@@ -37,6 +37,7 @@ static int tensor_item(lua_State *L) {
 static void push_table(lua_State *L, const plan_shape *s, uint32_t axis,
                        int dtype, const void *cells, int64_t *at) {
   int64_t n = s->dim[axis];
+  lt_stop_point(L);
   lua_createtable(L, n < INT32_MAX ? (int)n : INT32_MAX, 0);
   for (int64_t i = 1; i <= n; i++) {
     if (axis + 1 == s->rank)
@@ -62,9 +63,7 @@ static int tensor_table(lua_State *L) {
   return 1;
 }
 
-/* ---- rows
- * ------------------------------------------------------------------------------
- */
+/* ---- rows ---------------------------------------------------------------- */
 static int next_row(lua_State *L) {
   plan_node *x = lt_tensor_get(L, 1);
   int64_t i = lt_arg_whole(L, 2, "a position") + 1;

@@ -2,8 +2,7 @@
 #include <string.h>
 #include "session.h"
 
-/* ---- counters
- * ------------------------------------------------------------------- */
+/* ---- counters ----------------------------------------------------------- */
 #define OP_X(id, name, ...) {id, #name},
 static const struct {
   int id;
@@ -44,8 +43,7 @@ static int tsh_counters(lua_State *L) {
   return 1;
 }
 
-/* ---- devices
- * ---------------------------------------------------------------------- */
+/* ---- devices ------------------------------------------------------------ */
 static const char *const kinds[] = {"", "cpu", "gpu", "npu", "remote"};
 
 static void push_device(lua_State *L, const dev_info *info) {
@@ -98,15 +96,15 @@ static int tsh_policy(lua_State *L) {
     int i = 0;
     while (names[i] && strcmp(names[i], name) != 0) i++;
     if (!names[i])
-      return lt_fail_text(L, NULL, "tsh.policy: it is auto, warn or error", NULL);
+      return lt_fail_text(L, NULL, "tsh.policy: it is auto, warn or error",
+                          NULL);
     l->policy = i;
   }
   lua_pushstring(L, names[was]);
   return 1;
 }
 
-/* ---- plans
- * -------------------------------------------------------------------------- */
+/* ---- plans -------------------------------------------------------------- */
 /* Tensors at 1..n; what is none of them is an error. */
 static int explain(lua_State *L, int n) {
   plan_node **nodes = lua_newuserdatauv(L, (size_t)n * sizeof *nodes + 1, 0);
@@ -133,9 +131,7 @@ static int tsh_plan(lua_State *L) {
   return explain(L, lua_gettop(L));
 }
 
-/* ---- ops
- * ------------------------------------------------------------------------------
- */
+/* ---- ops ----------------------------------------------------------------- */
 enum { SAME, BOOL, TO, SECOND };
 enum { F = 1, I = 2, B = 4, FI = F | I, IB = I | B, FIB = F | I | B };
 #define ROW_X(id, name, class_, arity, takes, gives, start, fe, ie, doc)       \

@@ -46,8 +46,9 @@ static void push_one(lua_State *L, plan_node *v) {
   plan_node **out = lt_tensor_new(L);
   tsh_err err;
   err.size = sizeof err;
-  lt_check(L, plan_reshape(lt_of(L)->plan, v, lt_shape_of(L, 0, NULL), out,
-                           &err), &err);
+  lt_check(L,
+           plan_reshape(lt_of(L)->plan, v, lt_shape_of(L, 0, NULL), out, &err),
+           &err);
 }
 
 /* Pushes x with the selected part replaced by v, which broadcasts to it. */
@@ -74,8 +75,7 @@ static void push_set(lua_State *L, plan_node *x, const lt_selection *s,
   lt_check(L, plan_set(lt_of(L)->plan, x, s->range, &v, out, &err), &err);
 }
 
-/* ---- at positions of an integer tensor
- * -------------------------------------------------- */
+/* ---- at positions of an integer tensor ---------------------------------- */
 typedef struct {
   plan_node *part;   /* x[index] without the integer tensor */
   plan_node *at;     /* positions from 0, one axis */
@@ -213,9 +213,7 @@ static plan_node *push_scattered(lua_State *L, scatter *c) {
   return *out;
 }
 
-/* ---- the methods
- * ---------------------------------------------------------------------------
- */
+/* ---- the methods --------------------------------------------------------- */
 /* op 0: set. */
 static int update(lua_State *L, int op) {
   plan_node *x = lt_tensor_get(L, 1), *part;
@@ -227,6 +225,7 @@ static int update(lua_State *L, int op) {
     return lt_fail(L, "t:set({1, {2,3}}, v)", "takes an index and a value");
   lt_select_parse(L, 2, x, &s);
   lt_arg_operand(L, 3, &v);
+  luaL_checkstack(L, 40, NULL);
   lt_begin(L);
   if (s.take && op != 0 && op != TSH_OP_add)
     return lt_fail(L, NULL, "with an integer tensor it is not available yet");

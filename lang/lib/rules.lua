@@ -191,12 +191,13 @@ local function unslice(g, r)
   return core.pad0(g, before, after, 0)
 end
 
-local function unpad(g, r)
+-- Where the padded tensor lies within the result.
+local function inside(r)
   local ranges = {}
   for i, n in ipairs(input_shape(r, 1)) do
     ranges[i] = { r.before[i], n, 1 }
   end
-  return core.slice0(g, ranges)
+  return ranges
 end
 
 local function uncat(g, r, k)
@@ -293,7 +294,8 @@ local rules = {
   permute = { "", function(g, r) return g:permute(inverse(r.order)) end },
   expand = { "", unexpand },
   slice = { "", unslice },
-  pad = { "", unpad },
+  pad = { "", function(g, r) return core.slice0(g, inside(r)) end,
+    function(g, r) return fold("sum", core.set0(g, inside(r), 0)) end },
   cat = { "", each = uncat },
   set = { "", function(g, r) return core.set0(g, r.ranges, 0) end,
     function(g, r) return core.slice0(g, r.ranges) end },

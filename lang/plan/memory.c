@@ -158,8 +158,20 @@ static int stored_last(const graph *gr, const made_launch *m, uint32_t out) {
                                : n->phase + 1u == m->phases;
 }
 
+/* An update runs after those before it: what they took, it must not read. */
+static int reads_taken(const plan_entry *e, const made_launch *m,
+                       const uint8_t *taken) {
+  for (uint32_t i = 0; i < m->narg - m->nout; i++) {
+    uint32_t v = m->arg[i].value;
+    if (v != NO && e->value[v].kind == VALUE_LEAF && taken[e->value[v].leaf])
+      return 1;
+  }
+  return 0;
+}
+
 static void take_leaves(graph *gr, plan_entry *e, made_launch *m,
                         uint8_t *update, uint8_t *taken) {
+  if (reads_taken(e, m, taken)) return;
   for (uint32_t o = m->narg - m->nout; o < m->narg; o++) {
     made_value *v = &e->value[m->arg[o].value];
     if (v->kind != VALUE_OUT || v->update || !stored_last(gr, m, o) ||
@@ -193,6 +205,8 @@ static tsh_status find_updates(graph *gr, plan_entry *e, tsh_err *err) {
     if (e->value[i].update && !batch) rc = TSH_EPENDING;
   if (rc == TSH_OK && batch && !gr->no_update) {
     find_followed(gr, update, followed);
+    for (uint32_t i = 0; i < e->nvalue; i++)
+      if (e->value[i].update) taken[e->value[i].leaf] = 1;
     for (uint32_t i = 0; i < e->nlaunch; i++)
       if (!followed[e->launch[i].group] && !update[e->launch[i].group] &&
           !may_fail(&e->launch[i]) && launch_cost(&e->launch[i]) <= UPDATE_LIMIT)

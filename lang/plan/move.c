@@ -274,7 +274,7 @@ static plan_node *cat_node(plan *p, int n, int axis, int dtype, dev *d,
 
 tsh_status plan_cat(plan *p, plan_node *const *x, int n, int axis,
                     plan_node **out, tsh_err *err) {
-  const plan_shape *shape;
+  const plan_shape *shape = NULL;
   plan_node *r;
   tsh_status rc;
   int dtype;

@@ -274,7 +274,7 @@ static tsh_status check_where(const plan_operand *c, tsh_err *err) {
 
 tsh_status plan_map(plan *p, int op, const plan_operand *in, int n,
                     plan_node **out, tsh_err *err) {
-  int where = op == TSH_OP_where, compute, as;
+  int where = op == TSH_OP_where, compute = 0, as;
   const plan_operand *num;
   const plan_shape *shape;
   plan_node *x;

@@ -269,22 +269,24 @@ static void free_end(void *out, void *state, size_t n, int64_t count) {
 /* ---- argmax and argmin -------------------------------------------------- */
 /* nan wins, then the larger (smaller) value, then the smaller position. */
 #define ARG_BEATS(v, i, w, j, OP)                                              \
-  ((v) OP(w) || ((v) != (v) && (w) == (w)) ||                                  \
-   (((v) == (w) || ((v) != (v) && (w) != (w))) && (i) < (j)))
+  (((v)OP(w)) | (((v) != (v)) & ((w) == (w))) |                                \
+   ((((v) == (w)) | (((v) != (v)) & ((w) != (w)))) & ((i) < (j))))
 
 #define ARG(name, dt, T, it, I, OP)                                            \
-  static void name##_##dt##_##it##_lanes(T *w, I *j, const T *v, const I *at,  \
-                                         size_t n) {                           \
+  static __attribute__((noinline)) void name##_##dt##_##it##_lanes(            \
+      T *w, I *j, const T *v, const I *at, size_t n) {                         \
     CPU_LANES_FREE                                                             \
     for (size_t i = 0; i < n; i++) {                                           \
-      int beats = ARG_BEATS(v[i], at[i], w[i], j[i], OP);                      \
-      w[i] = beats ? v[i] : w[i];                                              \
-      j[i] = beats ? at[i] : j[i];                                             \
+      const T x = v[i], y = w[i];                                              \
+      const I p = at[i], q = j[i];                                             \
+      int beats = ARG_BEATS(x, p, y, q, OP);                                   \
+      w[i] = beats ? x : y;                                                    \
+      j[i] = beats ? p : q;                                                    \
     }                                                                          \
   }                                                                            \
   static void name##_##dt##_##it##_row(T *best, I *where, const T *v,          \
                                        const I *at, size_t n) {                \
-    enum { W = 32 };                                                           \
+    enum { W = 64 };                                                           \
     size_t i = 0;                                                              \
     if (n >= 2 * W) {                                                          \
       T w[W];                                                                  \
@@ -293,11 +295,16 @@ static void free_end(void *out, void *state, size_t n, int64_t count) {
       memcpy(j, at, sizeof j);                                                 \
       for (i = W; i + W <= n; i += W)                                          \
         name##_##dt##_##it##_lanes(w, j, v + i, at + i, W);                    \
-      for (int l = 0; l < W; l++)                                              \
-        name##_##dt##_##it##_lanes(best, where, w + l, j + l, 1);              \
+      for (size_t l = W / 2; l > 0; l /= 2)                                    \
+        name##_##dt##_##it##_lanes(w, j, w + l, j + l, l);                     \
+      name##_##dt##_##it##_lanes(best, where, w, j, 1);                        \
     }                                                                          \
+    T w = *best;                                                               \
+    I j = *where;                                                              \
     for (; i < n; i++)                                                         \
-      name##_##dt##_##it##_lanes(best, where, v + i, at + i, 1);               \
+      if (ARG_BEATS(v[i], at[i], w, j, OP)) w = v[i], j = at[i];               \
+    *best = w;                                                                 \
+    *where = j;                                                                \
   }                                                                            \
   static void name##_##dt##_##it##_rows(void *out, void *state,                \
                                         const void *pv, const void *pi,        \

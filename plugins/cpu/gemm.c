@@ -26,60 +26,166 @@ enum { ROWS = CPU_GEMM_ROWS, DEPTH = CPU_GEMM_DEPTH, MR = 6 };
 typedef struct {
   const tsh_prog *prog;
   cpu_space batch, m, n, k;
-  int am, bn; /* first stride of the axes m and n in run->place */
-  int ak;     /* of k */
+  int am, bn, ak; /* first stride of the axes m, n and k in run->place */
   const cpu_place *a, *b;
-  int64_t m_off[ROWS];                         /* of A, of a row */
-  int64_t n_off[CPU_GEMM_WIDTH / 4 + 16];      /* of B, of a column */
+  int64_t m_off[ROWS];                    /* of A, of a row */
+  int64_t n_off[CPU_GEMM_WIDTH / 4 + 16]; /* of B, of a column */
   int64_t ka_off[DEPTH], kb_off[DEPTH];
   char *pack_a, *pack_b, *tile;
-  cpu_space out; /* axes m, then n */
+  cpu_space out;     /* axes m, then n */
+  int direct;        /* results go into the output; there is no other work */
+  char *c_row[ROWS]; /* where the results of a row go */
+  int64_t c_columns; /* and how many columns may be written there */
 } gemm;
 
 /* Offsets of `count` points from `from` on, along strides of one operand. */
 static void offsets(const cpu_space *space, const int64_t *stride,
                     int64_t from, int64_t count, int64_t *out) {
   cpu_cursor c;
-  int last = space->rank - 1;
+  if (space->rank <= 1) {
+    int64_t step = space->rank ? stride[0] : 0;
+    for (int64_t i = 0; i < count; i++) out[i] = (from + i) * step;
+    return;
+  }
   cpu_cursor_set(&c, space, from);
   for (int64_t i = 0; i < count; i++) {
     out[i] = 0;
-    for (int k = 0; k <= last; k++) out[i] += c.idx[k] * stride[k];
+    for (int k = 0; k < space->rank; k++) out[i] += c.idx[k] * stride[k];
     cpu_cursor_move(&c, space, 1);
   }
 }
 
+/* ---- results ------------------------------------------------------------ */
+/* The STORE of the bare dot, when the tail is nothing else; or NULL. */
+static const cpu_port *only_store(const cpu_code *code, int results) {
+  const cpu_phase *ph = &code->phase[0];
+  if (ph->step.at != ph->step.end || ph->store.end - ph->store.at != 1)
+    return NULL;
+  const cpu_port *store = &code->port[code->order[ph->store.at]];
+  if (store->src >= code->nport) return NULL;
+  return code->port[store->src].arg == results ? store : NULL;
+}
+
+/* Can the results be computed into the output? Its columns must lie one after
+ * the other. */
+static void choose_direct(cpu_run *run, gemm *g) {
+  const cpu_port *store = only_store(&g->prog->tail, g->prog->narg);
+  const int64_t *stride =
+      store ? run->tail_place[store->arg].stride + g->m.rank : NULL;
+  int64_t next = 1;
+  g->direct = store != NULL;
+  for (int k = g->n.rank; k-- > 0 && g->direct; next *= g->n.ext[k])
+    g->direct = stride[k] == next;
+  if (g->k.points == 0) g->direct = 0;
+}
+
+/* The tile, rows of `wide`, as argument narg of the tail. */
+static void tile_strides(cpu_run *run, const gemm *g, int64_t wide) {
+  int64_t *stride = run->tail_place[g->prog->narg].stride, step = 1;
+  int m = g->m.rank, n = g->n.rank;
+  for (int k = n; k-- > 0; step *= g->n.ext[k]) stride[m + k] = step;
+  for (int k = m; k-- > 0; wide *= g->m.ext[k]) stride[k] = wide;
+}
+
+/* Where rows [i, i + ni), columns from j on are to be computed. */
+static void aim_results(cpu_run *run, gemm *g, int64_t i, int64_t ni, int64_t j,
+                        int64_t wide) {
+  const tsh_prog *prog = g->prog;
+  int64_t bytes = kit_dtype_bytes(prog->dtype);
+  if (g->direct) {
+    const cpu_port *store = only_store(&prog->tail, prog->narg);
+    const cpu_place *out = &run->place[store->arg];
+    int64_t at[ROWS];
+    offsets(&g->m, out->stride, i, ni, at);
+    for (int64_t r = 0; r < ni; r++)
+      g->c_row[r] = out->base + (at[r] + j) * bytes;
+    g->c_columns = g->n.points - j;
+    return;
+  }
+  for (int64_t r = 0; r < ni; r++) g->c_row[r] = g->tile + r * wide * bytes;
+  g->c_columns = wide;
+  if (g->k.points == 0) memset(g->tile, 0, (size_t)(ni * wide * bytes));
+  tile_strides(run, g, wide);
+  run->place[prog->narg].base = g->tile - (i * wide + j) * bytes;
+}
+
+/* The other instructions on the results of rows [i, i + ni), columns
+ * [j, j + nj). */
+static tsh_status tail(cpu_run *run, const gemm *g, int64_t i, int64_t ni,
+                       int64_t j, int64_t nj) {
+  const cpu_code *code = &g->prog->tail;
+  int64_t all = g->n.points;
+  size_t block = CPU_NAME(cpu_block)(&g->out, CPU_LANES);
+  if (g->direct) return TSH_OK;
+  cpu_space_kinds(run, code, &g->out, 0);
+  if (nj == all)
+    return CPU_NAME(cpu_walk)(run, code, &g->out, i * all, ni * all, block);
+  for (int64_t r = i; r < i + ni; r++) {
+    tsh_status rc =
+        CPU_NAME(cpu_walk)(run, code, &g->out, r * all + j, nj, block);
+    if (rc != TSH_OK) return rc;
+  }
+  return TSH_OK;
+}
+
 /* ---- float and double --------------------------------------------------- */
-#define T float
+#define T        float
 #define FN(name) name##_f32
 #ifdef __FMA__
-#define VEC          __m256
-#define VLOAD(p)     _mm256_loadu_ps(p)
-#define VSTORE(p, v) _mm256_storeu_ps(p, v)
-#define VALL(p)      _mm256_broadcast_ss(p)
+#define VEC           __m256
+#define VZERO         _mm256_setzero_ps()
+#define VLOAD(p)      _mm256_loadu_ps(p)
+#define VSTORE(p, v)  _mm256_storeu_ps(p, v)
+#define VALL(p)       _mm256_broadcast_ss(p)
 #define VFMA(a, b, c) _mm256_fmadd_ps(a, b, c)
+#define VTURN         turn_8
+/* Eight elements of eight columns to eight rows. */
+static inline void turn_8(const float *const *column, int64_t k, float *out,
+                          int64_t width) {
+  __m256 r[8], t[8];
+  for (int i = 0; i < 8; i++) r[i] = _mm256_loadu_ps(column[i] + k);
+  for (int i = 0; i < 8; i += 2) {
+    t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
+    t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
+  }
+  for (int i = 0; i < 8; i += 4) {
+    r[i] = _mm256_shuffle_ps(t[i], t[i + 2], 0x44);
+    r[i + 1] = _mm256_shuffle_ps(t[i], t[i + 2], 0xee);
+    r[i + 2] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0x44);
+    r[i + 3] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0xee);
+  }
+  for (int i = 0; i < 4; i++) {
+    __m256 low = _mm256_permute2f128_ps(r[i], r[i + 4], 0x20);
+    __m256 high = _mm256_permute2f128_ps(r[i], r[i + 4], 0x31);
+    _mm256_storeu_ps(out + i * width, low);
+    _mm256_storeu_ps(out + (i + 4) * width, high);
+  }
+}
 #else
-#define VEC          float
-#define VLOAD(p)     (*(p))
-#define VSTORE(p, v) (*(p) = (v))
-#define VALL(p)      (*(p))
+#define VEC           float
+#define VZERO         0
+#define VLOAD(p)      (*(p))
+#define VSTORE(p, v)  (*(p) = (v))
+#define VALL(p)       (*(p))
 #define VFMA(a, b, c) fmaf(a, b, c)
 #endif
 #include "gemm_type.h"
 
-#define T double
+#define T        double
 #define FN(name) name##_f64
 #ifdef __FMA__
-#define VEC          __m256d
-#define VLOAD(p)     _mm256_loadu_pd(p)
-#define VSTORE(p, v) _mm256_storeu_pd(p, v)
-#define VALL(p)      _mm256_broadcast_sd(p)
+#define VEC           __m256d
+#define VZERO         _mm256_setzero_pd()
+#define VLOAD(p)      _mm256_loadu_pd(p)
+#define VSTORE(p, v)  _mm256_storeu_pd(p, v)
+#define VALL(p)       _mm256_broadcast_sd(p)
 #define VFMA(a, b, c) _mm256_fmadd_pd(a, b, c)
 #else
-#define VEC          double
-#define VLOAD(p)     (*(p))
-#define VSTORE(p, v) (*(p) = (v))
-#define VALL(p)      (*(p))
+#define VEC           double
+#define VZERO         0
+#define VLOAD(p)      (*(p))
+#define VSTORE(p, v)  (*(p) = (v))
+#define VALL(p)       (*(p))
 #define VFMA(a, b, c) (fma)(a, b, c)
 #endif
 #include "gemm_type.h"
@@ -120,8 +226,8 @@ static void choose_sides(gemm *g) {
   g->am = g->bn, g->bn = at;
 }
 
-/* The places of the tail: axes m, then n; the results are argument narg. */
-static void find_tail(cpu_run *run, gemm *g, int64_t width) {
+/* The places of the tail: axes m, then n. */
+static void find_tail(cpu_run *run, gemm *g) {
   const tsh_prog *prog = g->prog;
   int m = g->m.rank, n = g->n.rank;
   cpu_space *out = &g->out;
@@ -138,10 +244,6 @@ static void find_tail(cpu_run *run, gemm *g, int64_t width) {
     for (int k = 0; k < m; k++) to[k] = from[g->am + k];
     for (int k = 0; k < n; k++) to[m + k] = from[g->bn + k];
   }
-  int64_t *to = run->tail_place[prog->narg].stride, step = 1;
-  for (int k = n; k-- > 0; step *= g->n.ext[k]) to[m + k] = step;
-  step = width;
-  for (int k = m; k-- > 0; step *= g->m.ext[k]) to[k] = step;
 }
 
 static void tail_bases(cpu_run *run, const gemm *g, const cpu_cursor *c) {
@@ -160,12 +262,13 @@ tsh_status CPU_NAME(cpu_gemm)(cpu_run *run, const tsh_prog *prog,
   gemm g;
   cpu_place *place = run->place;
   tsh_status rc = TSH_OK;
-  int64_t width = CPU_GEMM_WIDTH / kit_dtype_bytes(prog->dtype);
   g.prog = prog;
   cpu_space_bases(run, prog, launch);
   find_axes(run, &g, launch);
   choose_sides(&g);
-  find_tail(run, &g, width);
+  find_tail(run, &g);
+  choose_direct(run, &g);
+  tile_strides(run, &g, g.n.points);
   g.pack_b = run->gemm;
   g.pack_a = run->gemm + CPU_GEMM_B;
   g.tile = g.pack_a + CPU_GEMM_A;

@@ -5,58 +5,94 @@
 enum {
   FN(VW) = sizeof(VEC) / sizeof(T),
   FN(NV) = 64 / sizeof(VEC),
-  FN(NR) = 64 / sizeof(T),
+  FN(NR) = 64 / sizeof(T), /* columns of a panel: one cache line */
   FN(WIDTH) = CPU_GEMM_WIDTH / sizeof(T)
 };
 
 /* ---- packing ------------------------------------------------------------ */
-/* Columns [j, j + nj) as panels of NR columns, each [nk][NR], filled up with
- * zeros. */
+/* Are the n offsets consecutive? */
+static int FN(in_line)(const int64_t *off, int64_t n) {
+  int line = 1;
+  for (int64_t i = 1; i < n; i++) line &= off[i] == off[0] + i;
+  return line;
+}
+
+/* W columns that are contiguous along k, turned into rows of W. */
+static void FN(turn)(const T *const *column, int W, int64_t nk, T *out,
+                     int64_t width) {
+  int64_t k = 0;
+#ifdef VTURN
+  for (int j = 0; W == FN(NR) && j < W; j += FN(VW))
+    for (k = 0; k + FN(VW) <= nk; k += FN(VW))
+      VTURN(column + j, k, out + k * width + j, width);
+#endif
+  for (; k < nk; k++)
+    for (int j = 0; j < W; j++) out[k * width + j] = column[j][k];
+}
+
+/* nj columns as one panel [nk][NR], filled up with zeros. */
 static void FN(pack_panel)(const T *b, const int64_t *n_off,
-                           const int64_t *k_off, int64_t nj, int64_t nk,
-                           T *out) {
+                           const int64_t *k_off, int k_line, int64_t nj,
+                           int64_t nk, T *out) {
   enum { NR = FN(NR) };
-  int run = nj == NR;
-  for (int j = 1; j < NR && run; j++) run = n_off[j] == n_off[0] + j;
-  for (int64_t k = 0; k < nk && run; k++)
-    memcpy(out + k * NR, b + k_off[k] + n_off[0], NR * sizeof(T));
-  for (int64_t j = 0; j < NR && !run; j++) {
-    const T *column = b + (j < nj ? n_off[j] : 0);
+  const T *column[NR];
+  if (nj == NR && FN(in_line)(n_off, NR)) {
     for (int64_t k = 0; k < nk; k++)
-      out[k * NR + j] = j < nj ? column[k_off[k]] : 0;
+      memcpy(out + k * NR, b + k_off[k] + n_off[0], NR * sizeof(T));
+    return;
   }
+  if (nj < NR) memset(out, 0, (size_t)(nk * NR) * sizeof(T));
+  for (int64_t j = 0; j < nj; j++) column[j] = b + n_off[j];
+  if (k_line) {
+    for (int64_t j = 0; j < nj; j++) column[j] += k_off[0];
+    FN(turn)(column, (int)nj, nk, out, NR);
+    return;
+  }
+  for (int64_t k = 0; k < nk; k++)
+    for (int64_t j = 0; j < nj; j++) out[k * NR + j] = column[j][k_off[k]];
 }
 
 static void FN(pack_b)(const gemm *g, const T *b, int64_t nj, int64_t nk,
                        T *out) {
   enum { NR = FN(NR) };
+  int line = FN(in_line)(g->kb_off, nk);
   for (int64_t j = 0; j < nj; j += NR, out += nk * NR)
-    FN(pack_panel)(b, g->n_off + j, g->kb_off, nj - j < NR ? nj - j : NR, nk,
-                   out);
+    FN(pack_panel)(b, g->n_off + j, g->kb_off, line, nj - j < NR ? nj - j : NR,
+                   nk, out);
 }
 
-/* Rows [i, i + mr) as [nk][MR]. */
+/* ni rows as panels [nk][MR]; the last may have fewer rows. */
 static void FN(pack_a)(const gemm *g, const T *a, int64_t ni, int64_t nk,
                        T *out) {
+  int k_line = FN(in_line)(g->ka_off, nk), m_line = FN(in_line)(g->m_off, ni);
   for (int64_t i = 0; i < ni; i += MR, out += nk * MR) {
     int64_t mr = ni - i < MR ? ni - i : MR;
-    for (int64_t r = 0; r < mr; r++) {
-      const T *row = a + g->m_off[i + r];
-      for (int64_t k = 0; k < nk; k++) out[k * MR + r] = row[g->ka_off[k]];
-    }
+    const T *row[MR];
+    for (int64_t r = 0; r < MR; r++)
+      row[r] = a + g->m_off[r < mr ? i + r : i] + (k_line ? g->ka_off[0] : 0);
+    if (k_line)
+      FN(turn)(row, MR, nk, out, MR);
+    else if (m_line && mr == MR)
+      for (int64_t k = 0; k < nk; k++)
+        memcpy(out + k * MR, row[0] + g->ka_off[k], MR * sizeof(T));
+    else
+      for (int64_t k = 0; k < nk; k++)
+        for (int r = 0; r < MR; r++) out[k * MR + r] = row[r][g->ka_off[k]];
   }
 }
 
-/* ---- micro-kernel: mr rows of A (element k of row r at a[r][k * step]) by one
- * panel of B, onto c ------------------------------------------------------- */
+/* ---- micro-kernel ------------------------------------------------------- */
+/* mr rows of A, element k of row r at a[r][k * step], by one panel of B. first:
+ * begin at 0, else go on from c. */
 static inline __attribute__((always_inline)) void
 FN(micro)(const int mr, const T *const a[MR], int64_t step, const T *b,
-          int64_t nk, T *c, int64_t width) {
+          int64_t nk, T *const c[MR], int first) {
   enum { NV = FN(NV), VW = FN(VW), NR = FN(NR) };
   VEC acc[MR][NV];
   int64_t at = 0;
   for (int r = 0; r < mr; r++)
-    for (int v = 0; v < NV; v++) acc[r][v] = VLOAD(c + r * width + v * VW);
+    for (int v = 0; v < NV; v++)
+      acc[r][v] = first ? VZERO : VLOAD(c[r] + v * VW);
   for (int64_t k = 0; k < nk; k++, b += NR, at += step) {
     VEC bv[NV];
     for (int v = 0; v < NV; v++) bv[v] = VLOAD(b + v * VW);
@@ -66,67 +102,73 @@ FN(micro)(const int mr, const T *const a[MR], int64_t step, const T *b,
     }
   }
   for (int r = 0; r < mr; r++)
-    for (int v = 0; v < NV; v++) VSTORE(c + r * width + v * VW, acc[r][v]);
+    for (int v = 0; v < NV; v++) VSTORE(c[r] + v * VW, acc[r][v]);
 }
 
 static void FN(micro_any)(int64_t mr, const T *const a[MR], int64_t step,
-                          const T *b, int64_t nk, T *c, int64_t width) {
+                          const T *b, int64_t nk, T *const c[MR], int first) {
   switch (mr) {
-  case 1: FN(micro)(1, a, step, b, nk, c, width); break;
-  case 2: FN(micro)(2, a, step, b, nk, c, width); break;
-  case 3: FN(micro)(3, a, step, b, nk, c, width); break;
-  case 4: FN(micro)(4, a, step, b, nk, c, width); break;
-  case 5: FN(micro)(5, a, step, b, nk, c, width); break;
-  default: FN(micro)(6, a, step, b, nk, c, width); break;
+  case 1: FN(micro)(1, a, step, b, nk, c, first); break;
+  case 2: FN(micro)(2, a, step, b, nk, c, first); break;
+  case 3: FN(micro)(3, a, step, b, nk, c, first); break;
+  case 4: FN(micro)(4, a, step, b, nk, c, first); break;
+  case 5: FN(micro)(5, a, step, b, nk, c, first); break;
+  default: FN(micro)(6, a, step, b, nk, c, first); break;
   }
 }
 
 /* ---- a block of rows by a block of columns by a block of depth ---------- */
+/* Rows of A are read in place where they lie well: contiguous along k and not
+ * in the same few cache sets. Else they are packed, if that pays. */
+static int FN(reads_a_in_place)(const gemm *g, int64_t nk) {
+  if (g->k.rank > 1) return 0;
+  if (nk <= 1 || g->n.points < 96) return 1;
+  int64_t line = 1024 / (int64_t)sizeof(T);
+  if (g->a->stride[g->ak] != 1) return 0;
+  return g->m.rank != 1 || g->a->stride[g->am] % line != 0;
+}
+
 static tsh_status FN(block)(cpu_run *run, gemm *g, const T *a, const T *b,
-                            int64_t ni, int64_t nj, int64_t nk) {
-  enum { NR = FN(NR), WIDTH = FN(WIDTH) };
-  int plain = g->k.rank <= 1;
+                            int64_t ni, int64_t nj, int64_t nk, int first) {
+  enum { NR = FN(NR) };
+  int plain = FN(reads_a_in_place)(g, nk);
   int64_t step = MR;
-  T *pack = (T *)g->pack_a, *tile = (T *)g->tile;
+  T *pack = (T *)g->pack_a, edge[MR * NR];
   if (plain)
     step = g->k.rank ? g->a->stride[g->ak] : 0;
   else
     FN(pack_a)(g, a, ni, nk, pack);
   for (int64_t j = 0; j < nj; j += NR, b += nk * NR) {
+    int whole = j + NR <= g->c_columns;
     if (cpu_cancelled(run)) return TSH_ECANCELLED;
     for (int64_t i = 0; i < ni; i += MR) {
       int64_t mr = ni - i < MR ? ni - i : MR;
       const T *rows[MR];
-      for (int64_t r = 0; r < MR; r++) {
-        int64_t row = r < mr ? i + r : i;
-        rows[r] = plain ? a + g->m_off[row] + g->ka_off[0]
+      T *c[MR];
+      for (int64_t r = 0; r < mr; r++) {
+        rows[r] = plain ? a + g->m_off[i + r] + g->ka_off[0]
                         : pack + i * nk + r;
+        c[r] = (T *)g->c_row[i + r] + j;
       }
-      FN(micro_any)(mr, rows, step, b, nk, tile + i * WIDTH + j, WIDTH);
+      if (whole) {
+        FN(micro_any)(mr, rows, step, b, nk, c, first);
+        continue;
+      }
+      /* The last columns of an output: not all of a panel is there. */
+      T *part[MR];
+      size_t left = (size_t)(g->c_columns - j) * sizeof(T);
+      for (int64_t r = 0; r < mr; r++) {
+        part[r] = edge + r * NR;
+        if (!first) memcpy(part[r], c[r], left);
+      }
+      FN(micro_any)(mr, rows, step, b, nk, part, first);
+      for (int64_t r = 0; r < mr; r++) memcpy(c[r], part[r], left);
     }
   }
   return TSH_OK;
 }
 
-/* The other instructions on the results of rows [i, i + ni), columns
- * [j, j + nj). */
-static tsh_status FN(tail)(cpu_run *run, const gemm *g, int64_t i, int64_t ni,
-                           int64_t j, int64_t nj) {
-  const cpu_code *code = &g->prog->tail;
-  int64_t all = g->n.points;
-  cpu_place *results = &run->place[g->prog->narg];
-  size_t block = CPU_NAME(cpu_block)(&g->out, CPU_LANES);
-  results->base = g->tile - (i * FN(WIDTH) + j) * (int64_t)sizeof(T);
-  if (nj == all)
-    return CPU_NAME(cpu_walk)(run, code, &g->out, i * all, ni * all, block);
-  for (int64_t r = i; r < i + ni; r++) {
-    tsh_status rc =
-        CPU_NAME(cpu_walk)(run, code, &g->out, r * all + j, nj, block);
-    if (rc != TSH_OK) return rc;
-  }
-  return TSH_OK;
-}
-
+/* ---- the whole ---------------------------------------------------------- */
 static tsh_status FN(rows)(cpu_run *run, gemm *g, const T *a, const T *b,
                            int64_t j, int64_t nj, int packed) {
   enum { NR = FN(NR) };
@@ -136,7 +178,7 @@ static tsh_status FN(rows)(cpu_run *run, gemm *g, const T *a, const T *b,
     int64_t ni = g->m.points - i < ROWS ? g->m.points - i : ROWS;
     tsh_status rc = TSH_OK;
     offsets(&g->m, g->a->stride + g->am, i, ni, g->m_off);
-    memset(g->tile, 0, (size_t)ni * CPU_GEMM_WIDTH);
+    aim_results(run, g, i, ni, j, wide);
     for (int64_t k = 0; k < depth && rc == TSH_OK; k += DEPTH) {
       int64_t nk = depth - k < DEPTH ? depth - k : DEPTH;
       offsets(&g->k, g->a->stride + g->ak, k, nk, g->ka_off);
@@ -144,9 +186,10 @@ static tsh_status FN(rows)(cpu_run *run, gemm *g, const T *a, const T *b,
         offsets(&g->k, g->b->stride + g->ak, k, nk, g->kb_off);
         FN(pack_b)(g, b, nj, nk, pack);
       }
-      rc = FN(block)(run, g, a, pack + (packed ? k * wide : 0), ni, nj, nk);
+      rc = FN(block)(run, g, a, pack + (packed ? k * wide : 0), ni, nj, nk,
+                     k == 0);
     }
-    if (rc == TSH_OK) rc = FN(tail)(run, g, i, ni, j, nj);
+    if (rc == TSH_OK) rc = tail(run, g, i, ni, j, nj);
     if (rc != TSH_OK) return rc;
   }
   return TSH_OK;
@@ -177,7 +220,9 @@ static tsh_status FN(product)(cpu_run *run, gemm *g, int64_t at_a,
 #undef T
 #undef FN
 #undef VEC
+#undef VZERO
 #undef VLOAD
 #undef VSTORE
 #undef VALL
 #undef VFMA
+#undef VTURN

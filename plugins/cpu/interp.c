@@ -66,7 +66,7 @@ typedef struct {
   cpu_space outer, fold, all; /* all: outer axes, then folded ones */
   cpu_cursor row, at;         /* in outer, in all */
   size_t nrow;                /* rows of this block */
-  char column[2][CPU_LANES / 2 * 8]; /* one folded element of all rows */
+  char column[2][CPU_LANES * 8]; /* one folded element of all rows */
 } rows;
 
 static void note_rows(cpu_run *run, const rows *w) {
@@ -89,7 +89,7 @@ static void rows_stage(cpu_run *run, const rows *w, uint32_t p) {
 }
 
 /* Short rows fold faster element by element over all rows at once. */
-static void fold_short(cpu_run *run, const rows *w, const cpu_folding *f,
+static void fold_short(cpu_run *run, rows *w, const cpu_folding *f,
                        size_t n) {
   void *d = run->reg[f->d], *state = run->reg[f->state];
   const char *a = run->reg[f->a], *b = run->reg[f->b];
@@ -105,7 +105,7 @@ static void fold_short(cpu_run *run, const rows *w, const cpu_folding *f,
   f->fold->col_end(d, state, w->nrow, (int64_t)n);
 }
 
-static void fold_rows(cpu_run *run, const rows *w, const cpu_folding *f,
+static void fold_rows(cpu_run *run, rows *w, const cpu_folding *f,
                       size_t n, int ends) {
   if (n <= 24 && w->nrow >= 16 && w->nrow <= f->fold->lanes)
     fold_short(run, w, f, n);
@@ -115,7 +115,7 @@ static void fold_rows(cpu_run *run, const rows *w, const cpu_folding *f,
 }
 
 /* n folded elements of each row. */
-static void rows_block(cpu_run *run, const rows *w, const cpu_phase *ph,
+static void rows_block(cpu_run *run, rows *w, const cpu_phase *ph,
                        size_t n, int ends) {
   const cpu_code *code = w->code;
   size_t lanes = w->nrow * n;

@@ -15,14 +15,13 @@ static lt *open_state(void) {
 
 /* Loads code and leaves it on the stack. */
 static void load(lt *l, const char *code) {
-  cr_assert_eq(luaL_loadbuffer(l->L, code, strlen(code), "=test"), LUA_OK,
-               "%s", lua_tostring(l->L, -1));
+  cr_assert_eq(luaL_loadbuffer(l->L, code, strlen(code), "=test"), LUA_OK, "%s",
+               lua_tostring(l->L, -1));
 }
 
 static void run(lt *l, const char *code) {
   load(l, code);
-  cr_assert_eq(lua_pcall(l->L, 0, 0, 0), LUA_OK, "%s",
-               lua_tostring(l->L, -1));
+  cr_assert_eq(lua_pcall(l->L, 0, 0, 0), LUA_OK, "%s", lua_tostring(l->L, -1));
 }
 
 /* Runs code with the n-th allocation failing, until it passes. */
@@ -56,9 +55,10 @@ static void starve(const char *prepare, const char *code, int step) {
 }
 
 Test(nomem, recording_and_asking) {
-  starve("", "local x = tensor{{1.0,2.0},{3.0,4.0}}\n"
-             "local y = (x * 2 + x.T):sum{axis=1}\n"
-             "assert(y[1]:item() == 11)",
+  starve("",
+         "local x = tensor{{1.0,2.0},{3.0,4.0}}\n"
+         "local y = (x * 2 + x.T):sum{axis=1}\n"
+         "assert(y[1]:item() == 11)",
          1);
 }
 
@@ -87,10 +87,11 @@ Test(nomem, errors) {
 }
 
 Test(nomem, the_library_loads_later) {
-  starve("", "local y = std(tensor{1.0, 3.0})\n"
-             "assert(y:item() > 1.41)\n"
-             "local g = grad(function(x) return sum(x * x) end)\n"
-             "assert(g(tensor{2.0}):item() == 4)",
+  starve("",
+         "local y = std(tensor{1.0, 3.0})\n"
+         "assert(y:item() > 1.41)\n"
+         "local g = grad(function(x) return sum(x * x) end)\n"
+         "assert(g(tensor{2.0}):item() == 4)",
          7);
 }
 

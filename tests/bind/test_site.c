@@ -21,7 +21,8 @@ static const char script[] =
     "end\n"
     "pcall(note)\n"
     "pcall(site)\n"
-    "local co = coroutine.wrap(function() note() coroutine.yield() note() end)\n"
+    "local co = coroutine.wrap(function() note() coroutine.yield() note() "
+    "end)\n"
     "co() co()\n"
     "load('site()\\n\\nsite()')()\n"
     "setmetatable({}, {__add = function() note() end})\n"
@@ -52,8 +53,7 @@ Test(site, the_cache_answers_as_Lua_does) {
   lua_register(l->L, "site", site);
   cr_assert_eq(luaL_loadbuffer(l->L, script, sizeof script - 1, "@x.lua"),
                LUA_OK);
-  cr_assert_eq(lua_pcall(l->L, 0, 0, 0), LUA_OK, "%s",
-               lua_tostring(l->L, -1));
+  cr_assert_eq(lua_pcall(l->L, 0, 0, 0), LUA_OK, "%s", lua_tostring(l->L, -1));
   cr_expect_gt(calls, 300);
   cr_expect_eq(differ, 0);
   lt_close(l);

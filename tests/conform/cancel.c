@@ -276,9 +276,10 @@ static void run_inside(cf *t, job *b) {
 
 /* The word is set before an UPDATE alone: it runs whole or not at all. */
 static void run_update(cf *t, job *b) {
-  cf_job j = b->j[b->n - 1];
   cf_outcome o;
+  cf_job j;
   if (!cf_begin(t, "cancel/update")) return;
+  j = b->j[b->n - 1];
   j.nafter = 0;
   cf_fill(b->old, CF_TIES, 0);
   cf_mem_up(t, b->old);

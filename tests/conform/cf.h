@@ -20,6 +20,10 @@ typedef struct {
   uint32_t index;
   tsh_dev *dev;
   tsh_props props;
+  struct { /* outlives the device; larger than the plugin knows */
+    tsh_host host;
+    uint8_t junk[16];
+  } host;
   uint32_t cancel; /* the word the plugin reads */
   int masked;      /* optional entries count as absent */
   const char *only;

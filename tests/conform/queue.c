@@ -1,6 +1,7 @@
 /* queue.c - one queue in order: tickets, polling, what copy and free wait for,
  * dependencies inside a batch, structs of other sizes. */
 #include <dirent.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -301,6 +302,49 @@ static void run_elapsed(cf *t) {
   cf_end(t);
 }
 
+/* ---- devices at once ---------------------------------------------------- */
+static void *work_on(void *arg) {
+  cf *t = arg;
+  for (int i = 0; i < 30; i++) {
+    cf_stage s;
+    cf_mem *x, *y;
+    cf_job j;
+    cf_work_build(&s);
+    x = cf_stage_mem(t, &s, TSH_f32, 40000, CF_PLAIN);
+    y = cf_stage_mem(t, &s, TSH_f32, 40000, CF_BLANK);
+    if (cf_stage_ready(t, &s)) {
+      cf_work_job(&j, &s, x, i, y, i, 30000 + i, i);
+      cf_try(t, &j, 1);
+    }
+    cf_stage_free(t, &s);
+  }
+  return NULL;
+}
+
+/* Another device of the plugin, if there is one, works at the same time. */
+static void run_two(cf *t) {
+  cf one = *t, two = *t;
+  pthread_t thread;
+  tsh_err err;
+  cf_err_init(&err);
+  two.index = t->index ? 0 : 1;
+  /* The planted faults of the self-test know one device only. */
+  if (t->quiet || two.index >= t->p->count(&err)) return;
+  if (!cf_begin(t, "queue/two-devices")) return;
+  one.quiet = two.quiet = 1;
+  one.failed = two.failed = 0;
+  if (cf_check(t, cf_open(&two, &err), "device %u: %s", two.index, err.text) &&
+      pthread_create(&thread, NULL, work_on, &two) == 0) {
+    work_on(&one);
+    pthread_join(thread, NULL);
+    cf_check(t, !one.failed && !two.failed, "%d and %d of 60 cases fail",
+             (int)one.failed, (int)two.failed);
+  }
+  cf_close(&two);
+  t->ticket = one.ticket;
+  cf_end(t);
+}
+
 /* ---- close and open ----------------------------------------------------- */
 static void run_reopen(cf *t) {
   cf_mem m;
@@ -329,5 +373,6 @@ void cf_test_queue(cf *t) {
   run_short_err(t);
   run_signals(t);
   run_elapsed(t);
+  run_two(t);
   run_reopen(t);
 }

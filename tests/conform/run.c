@@ -15,22 +15,16 @@ static const group groups[] = {CF_GROUPS(CF_X)};
 #undef CF_X
 enum { NGROUP = sizeof groups / sizeof *groups };
 
-/* tsh_host outlives the device and is larger than the plugin knows. */
-static struct {
-  tsh_host host;
-  uint8_t junk[16];
-} host;
-
 int cf_open(cf *t, tsh_err *err) {
-  memset(&host, 0xee, sizeof host);
-  host.host = (tsh_host){.size = sizeof host, .cancel = &t->cancel};
+  memset(&t->host, 0xee, sizeof t->host);
+  t->host.host = (tsh_host){.size = sizeof t->host, .cancel = &t->cancel};
   t->dev = NULL;
   t->ticket = 0;
   cf_err_init(err);
   memset(&t->props, 0, sizeof t->props);
   t->props.size = sizeof t->props;
   if (t->p->props(t->index, &t->props, err) != TSH_OK) return 0;
-  return t->p->open(t->index, &host.host, &t->dev, err) == TSH_OK && t->dev;
+  return t->p->open(t->index, &t->host.host, &t->dev, err) == TSH_OK && t->dev;
 }
 
 void cf_close(cf *t) {

@@ -4,21 +4,22 @@
     /usr/bin/python3 gen.py       (Debian: python3-numpy, python3-torch)
 
 A row of a table below is one op: what is written in Lua, the dtypes it is
-tried with, its inputs, the reference, and how many ulp a result may be off (0:
-every bit; -N: N ulp of 1 where the result is below 1). A new elementwise op is
-one row. Gradients of all float rows come from PyTorch too, in f64. Where tsh
-counts otherwise than PyTorch, the shift comes from differences.txt and from
-nowhere else.
+tried with, the reference, how many ulp a result may be off, and the inputs
+where they are not those of the table. A new elementwise op is one row.
+ulp 0: every bit; -N: N ulp of the result, or of 1 where it is below 1.
+Gradients of float rows come from PyTorch too, in f64. Where tsh counts
+otherwise than PyTorch, the shift comes from differences.txt and from nowhere
+else.
 
 Reference functions get torch tensors. With ulp 0 they compute in the dtype
 itself; else in f64, and the result is rounded once to the dtype.
 
-The lines of the files:
+The lines of the files, with a tab for each semicolon:
     input NAME DTYPE SHAPE VALUE...
     case EXPRESSION; x=NAME ...; ULP; DTYPE SHAPE VALUE...
     grad EXPRESSION; x=NAME ...; ULP; x SHAPE VALUE...; y ...
-with a tab for each semicolon. grad is of the sum of the result times weights 0.25, 2, 0.5, 2.25, ... (see
-weights). SHAPE is 2x3, or - for no axes. Floats are hexadecimal.
+grad is of the sum of the result times weights 0.25, 3.8125, ... (see weights).
+SHAPE is 2x3, or - for no axes. Floats are hexadecimal where that is shorter.
 """
 import math
 import os
@@ -31,7 +32,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 DTYPES = {'f32': torch.float32, 'f64': torch.float64, 'i32': torch.int32,
           'i64': torch.int64, 'bool': torch.bool}
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
-KINDS = {'F': ('f32', 'f64'), 'f': ('f32', 'f64'), 'I': ('i32', 'i64'), 'B': ('bool',)}
+KINDS = {'F': ('f32', 'f64'), 'f': ('f32', 'f64'), 'I': ('i32', 'i64'),
+         'B': ('bool',)}
 INF, NAN = math.inf, math.nan
 
 
@@ -48,13 +50,13 @@ def read_differences():
 
 SHIFT = read_differences()
 
-# ---- what Lua is told --------------------------------------------------------
+# ---- what Lua is told -------------------------------------------------------
 
 
 def ax(*axes):
     """Axes of theirs, as Lua writes them: 1 or {1, 3}."""
     ours = [a + SHIFT['axis'] if a >= 0 else a for a in axes]
-    return str(ours[0]) if len(ours) == 1 else '{%s}' % ', '.join(map(str, ours))
+    return str(ours[0]) if len(ours) == 1 else '{%s}' % str(ours)[1:-1]
 
 
 def at(*positions):
@@ -69,7 +71,7 @@ def rng(start, stop, step=1):
     return '{%s}' % (text if step == 1 else '%s, %d' % (text, step))
 
 
-# ---- rules of tsh (differences.txt) -------------------------------------------
+# ---- rules of tsh (differences.txt) -----------------------------------------
 
 
 def cast_rule(x, name):
@@ -140,7 +142,7 @@ def fma_rule(x, y, z):
     return torch.tensor(exact, dtype=x.dtype)
 
 
-# ---- inputs ----------------------------------------------------------------------
+# ---- inputs -----------------------------------------------------------------
 
 ANY = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, -1.5, 2.5, -2.5, 0.1, -0.3, 3.7,
        -4.2, 10.25, -20.5, 88.5, -87.0, 1e-3, -1e-6, 1e10, -1e30, 1e-40, INF,
@@ -215,7 +217,7 @@ def make_input(name, dtype):
     return x if row[3] is None else x.reshape(row[3])
 
 
-# ---- the tables --------------------------------------------------------------------
+# ---- the tables -------------------------------------------------------------
 # (Lua, kinds, reference, ulp, inputs). Kinds: F floats, I integers, B bool; f
 # floats without gradient, where PyTorch's is of no use.
 
@@ -383,7 +385,8 @@ REDUCE = [
      lambda x: torch.linalg.vector_norm(x, INF, 1), 0, 'cube'),
     (f'logsumexp(x, {{axis={ax(1)}}})', 'F', lambda x: x.logsumexp(1), -6,
      'cube'),
-    (f'softmax(x, {{axis={ax(-1)}}})', 'F', lambda x: x.softmax(-1), 6, 'cube'),
+    (f'softmax(x, {{axis={ax(-1)}}})', 'F', lambda x: x.softmax(-1), 6,
+     'cube'),
     (f'softmax(x, {{axis={ax(0)}}})', 'F', lambda x: x.softmax(0), 6, 'cube'),
     (f'log_softmax(x, {{axis={ax(1)}}})', 'F', lambda x: x.log_softmax(1), -8,
      'cube'),
@@ -466,7 +469,7 @@ POSITIONS = [
 ]
 INPUTS['three3'] = (CUBE[15:24], WHOLE_CUBE[15:24], None, (3, 3))
 
-# ---- writing -------------------------------------------------------------------------
+# ---- writing ----------------------------------------------------------------
 
 
 def text_of(v):

@@ -5,7 +5,7 @@
 nan, inf = 0 / 0, math.huge
 here = arg[0]:match("^.*/") or ""
 
--- ---- values back from tensors -------------------------------------------------
+-- ---- values back from tensors ----------------------------------------------
 
 local function is_tensor(x)
   return type(x) == "userdata"
@@ -35,7 +35,7 @@ end
 -- The first path where they differ, or nil.
 local function walk(a, b, ok, path)
   if type(a) == "table" or type(b) == "table" then
-    if type(a) ~= "table" or type(b) ~= "table" then return path .. " (rank)" end
+    if type(a) ~= type(b) then return path .. " (rank)" end
     if #a ~= #b then
       return ("%s (length %d, want %d)"):format(path, #a, #b)
     end
@@ -139,7 +139,7 @@ function lanes(n, f, what)
   end
 end
 
--- ---- running -------------------------------------------------------------------
+-- ---- running ---------------------------------------------------------------
 
 local passed, failed, only = 0, 0, os.getenv("TEST_CASE")
 
@@ -163,7 +163,7 @@ function done()
   if failed > 0 then os.exit(1) end
 end
 
--- ---- short forms ----------------------------------------------------------------
+-- ---- short forms -----------------------------------------------------------
 
 --- gradat(f, x): gradient of sum(f(x)) at the table x, f64.
 function gradat(f, x, dt)

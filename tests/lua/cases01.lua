@@ -31,7 +31,7 @@ case("B005", "max and min keep nan at every position", function()
       t[k] = nan
       local x = tensor(t, "f32")
       local s = stack({ x:max(), x:min() }, { axis = 1 }):table()
-      check(s[1] ~= s[1] and s[2] ~= s[2], ("nan lost at %d of %d"):format(k, n))
+      check(s[1] ~= s[1] and s[2] ~= s[2], "nan lost at " .. k .. " of " .. n)
       eq(argmax(x), k)
       eq(argmin(x), k)
     end

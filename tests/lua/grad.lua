@@ -44,7 +44,7 @@ local function both(id, f, x, tol)
   end)
 end
 
--- ---- one input --------------------------------------------------------------------
+-- ---- one input -------------------------------------------------------------
 
 local signed, positive = input { 7 }, input({ 7 }, 0.2, 3)
 for _, name in ipairs { "neg", "abs", "sign", "floor", "ceil", "trunc", "round",
@@ -63,7 +63,7 @@ end
 both("2^x", function(x) return 2 ^ x end, signed)
 both("1/x", function(x) return 3 / x end, signed)
 
--- ---- several inputs, of equal and of other shapes ------------------------------------
+-- ---- several inputs, of equal and of other shapes --------------------------
 
 local shapes = {
   { "equal", { 2, 3 }, { 2, 3 } },
@@ -91,7 +91,7 @@ do
     { p[1] })
 end
 
--- ---- reductions --------------------------------------------------------------------------
+-- ---- reductions ------------------------------------------------------------
 
 local cube = input({ 2, 3, 4 }, -2, 2, 11)
 for _, axis in ipairs { 1, 2, 3, -1 } do
@@ -113,7 +113,7 @@ both("layer_norm, weight and bias", function(p)
   return layer_norm(p[1], p[2], p[3])
 end, { cube, input({ 4 }, 1, 2, 3), input({ 4 }, 1, 2, 4) }, 1e-5)
 
--- ---- matmul ---------------------------------------------------------------------------------
+-- ---- matmul ----------------------------------------------------------------
 
 for _, s in ipairs {
   { { 3, 4 }, { 4, 2 } }, { { 4 }, { 4 } }, { { 3, 4 }, { 4 } },
@@ -138,7 +138,7 @@ case("matmul", "of an empty inner axis", function()
   shape(g[2], { 0, 3 })
 end)
 
--- ---- layout -----------------------------------------------------------------------------------
+-- ---- layout ----------------------------------------------------------------
 
 both("reshape", function(x) return x:reshape(4, 6) ^ 2 end, cube)
 both("permute", function(x) return x:permute(3, 1, 2) ^ 2 end, cube)
@@ -156,6 +156,9 @@ both("flip", function(x) return flip(x, { axis = { 1, 3 } }) * x end, cube)
 both("pad", function(x)
   return pad(x, { { 1, 2 }, { 0, 1 } }, { value = 3 }) ^ 2
 end, input { 2, 3 })
+both("pad, by its value", function(p)
+  return pad(p[1], { { 1, 2 }, { 0, 1 } }, { value = p[2] }) ^ 2
+end, { input { 2, 3 }, input({}, 1, 2, 3) })
 both("cat", function(p) return cat({ p[1], p[2], p[1] }, { axis = 2 }) ^ 2 end,
   { input { 2, 3 }, input({ 2, 1 }, 1, 2, 3) })
 both("stack", function(p) return stack({ p[1], p[2] }, { axis = 2 }) ^ 2 end,
@@ -176,7 +179,7 @@ both("diff", function(x) return diff(x) ^ 2 end, cube)
 both("outer", function(p) return outer(p[1], p[2]) ^ 2 end,
   { input { 2 }, input({ 3 }, 1, 2, 3) })
 
--- ---- compositions ------------------------------------------------------------------------------
+-- ---- compositions ----------------------------------------------------------
 
 both("clamp", function(x) return clamp(x, -1, 1.2) * x end, signed)
 both("silu", silu, signed)
@@ -189,7 +192,7 @@ end, input { 2, 3 })
 both("mse", function(p) return mse(p[1], p[2]) end,
   { input { 2, 3 }, input({ 2, 3 }, 0, 1, 3) })
 
--- ---- kinks: PyTorch's values -------------------------------------------------------------------------
+-- ---- kinks: PyTorch's values -----------------------------------------------
 
 case("kinks", "relu, abs, maximum, minimum, extremes, clamp", function()
   eq(gradat(relu, { 0, -0.0, -1, 2, nan }), { 0, 0, 0, 1, 1 })

@@ -75,7 +75,8 @@ case("trees", "the gradient has the structure of the argument", function()
   eq(g.b[1], { 10, 24 })
   check(g.b.n == nil and g.step == nil)
   local twice = t64 { 1, 2 }
-  local s = grad(function(q) return sum(q[1] * q[1] * q[2]) end) { twice, twice }
+  local cube = function(q) return sum(q[1] * q[1] * q[2]) end
+  local s = grad(cube) { twice, twice }
   eq(s[1], { 2, 8 })
   eq(s[2], { 1, 4 })
 end)
@@ -155,6 +156,21 @@ case("coroutines", "a function that yields", function()
   eq(co(), { 12 })
 end)
 
+case("devices", "gradients go back to where their leaf is", function()
+  if not pcall(function() return zeros(1):to("example") end) then return end
+  local w = tensor({ { 1, 2 }, { 3, 4 } }, "f32"):to("example")
+  local x = tensor({ { 1 }, { 2 } }, "f32")
+  local g = grad(function(p) return sum(p.w:matmul(p.x) ^ 2) end) { w = w,
+    x = x }
+  check(g.w.device:find("example") and g.x.device:find("cpu"))
+  eq(g.w, { { 10, 20 }, { 22, 44 } })
+  eq(g.x, { { 76 }, { 108 } })
+  local h = grad(function(t) return sum((t:to("example") * t):to("cpu") * t)
+    end)(x)
+  check(h.device:find("cpu"))
+  eq(h, { { 3 }, { 12 } })
+end)
+
 case("depth", "thousands of ops", function()
   local g = gradof(function(t)
     local u = t
@@ -164,16 +180,28 @@ case("depth", "thousands of ops", function()
   rel(g, { 1.0001 ^ 5000 }, 1e-9)
 end)
 
-case("cost", "a matmul's gradient is two matmuls, nothing of size m n k", function()
-  if not (tsh and tsh.counters) then return end
+case("cost", "a matmul's gradients are matmuls, nothing of size m n k",
+  function()
   local n = 200
   local a = tensor({ 1.0 }, "f32"):broadcast_to { n, n } * 1
-  local before = tsh.counters().bytes_allocated
-  local g = grad(function(p) return sum(p[1]:matmul(p[2]) ^ 2) end) { a, a }
-  eq(g[1][{ 1, 1 }], 2 * n * n)
-  eq(g[2][{ n, n }], 2 * n * n)
-  local bytes = tsh.counters().bytes_allocated - before
-  check(bytes < 40 * n * n * 4, "allocated " .. tostring(bytes))
+  local function bytes_of(f)
+    local before = tsh.counters().bytes_allocated
+    f()
+    return tsh.counters().bytes_allocated - before
+  end
+  local first = grad(function(p) return sum(p[1]:matmul(p[2]) ^ 2) end)
+  local bytes = bytes_of(function()
+    local g = first { a, a }
+    eq(g[1][{ 1, 1 }], 2 * n * n)
+    eq(g[2][{ n, n }], 2 * n * n)
+  end)
+  check(bytes < 40 * n * n * 4, "first order: " .. bytes)
+  bytes = bytes_of(function()
+    local h = grad(function(p) return sum(first(p)[1] ^ 2) end) { a, a }
+    h[1]:sum():item()
+    h[2]:sum():item()
+  end)
+  check(bytes < 80 * n * n * 4, "second order: " .. bytes)
 end)
 
 done()

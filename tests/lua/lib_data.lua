@@ -53,7 +53,7 @@ case("batches", "every row once, a short last one", function()
   check(seen[1] ~= 1 or seen[2] ~= 2 or seen[3] ~= 3, "not shuffled")
 end)
 
-case("batches", "without a key in order; without labels; exact sizes", function()
+case("batches", "without a key in order; no labels; exact sizes", function()
   local seen = {}
   for xb, yb in data.batches(x, nil, 103) do
     check(yb == nil)
@@ -87,7 +87,7 @@ case("errors", "name the argument", function()
   fails(function() data.batches(tensor(1), nil, 8) end, "rows")
 end)
 
--- ---- files ------------------------------------------------------------------
+-- ---- files -----------------------------------------------------------------
 
 local function with_file(text, ending, f)
   local path = os.tmpname()

@@ -9,7 +9,7 @@ end
 
 local one = tensor({ 1 }, "f32")
 
-case("order", "integers, then strings by their bytes, at every level", function()
+case("order", "integers, then strings by bytes, at every level", function()
   local t = { z = one, a = one, [10] = one, [2] = one, [-1] = one, B = one,
     ab = { one, x = one }, ["a b"] = one, ["é"] = one }
   eq({ paths(t) == '[-1] [2] [10] B a ["a b"] ab[1] ab.x z ["é"]' }, { true })
