@@ -41,24 +41,22 @@ local function number(n)
   for _ = 1, n do local _ = a * 2.5 end
 end
 
--- Ten ops on four elements, then their value: recording, plan and kernel.
-local function chain(n)
-  for _ = 1, n // 10 do
-    local x = a
-    for _ = 1, 5 do x = x * b + a end
-    x:item_of_first()
-  end
+local function chain()
+  local x = a * b + a
+  x = x * b + a
+  x = x * b + a
+  x = x * b + a
+  return x * b + a
 end
 
+-- Ten ops on four elements, never computed.
 local function ten(n)
-  local x
-  for _ = 1, n // 10 do
-    x = a * b + a
-    x = x * b + a
-    x = x * b + a
-    x = x * b + a
-    x = x * b + a
-  end
+  for _ = 1, n // 10 do chain() end
+end
+
+-- The same with its sum asked for: recording, plan, kernel.
+local function asked(n)
+  for _ = 1, n // 10 do chain():sum():item() end
 end
 
 local unit = measure(empty)
@@ -72,3 +70,4 @@ report("a + b", one)
 report("a:add(b)", method)
 report("a * 2.5", number)
 report("chain of ten, per op", ten)
+report("chain of ten, its sum read, per op", asked)

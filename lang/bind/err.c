@@ -213,6 +213,12 @@ int lt_fail_text(lua_State *L, const char *word, const char *why,
   return throw(L, &p, 0);
 }
 
+/* Pushes the sentence of err. */
+static void push_why(lua_State *L, const tsh_err *err) {
+  int plain = err->code != TSH_ENOMEM || strstr(err->text, "out of memory");
+  lua_pushfstring(L, plain ? "%s" : "out of memory: %s", err->text);
+}
+
 int lt_raise(lua_State *L, const tsh_err *err, const char *hint, ...) {
   parts p = {.code = err->code};
   int nargs = lua_gettop(L);
@@ -226,7 +232,7 @@ int lt_raise(lua_State *L, const tsh_err *err, const char *hint, ...) {
   }
   luaL_checkstack(L, 20, NULL);
   p.site = lt_site(L);
-  lua_pushstring(L, err->text);
+  push_why(L, err);
   return throw(L, &p, nargs);
 }
 
@@ -262,10 +268,11 @@ int lt_raise_demand(lua_State *L, const tsh_err *err) {
              lt_site_text(l, here, place, sizeof place));
     p.fact = fact;
   }
-  snprintf(name, sizeof name, "%.*s", (int)n, err->text);
+  snprintf(name, sizeof name, "%.*s", has_name(err->text) ? (int)n : 0,
+           err->text);
   p.name = name;
   if (err->code == TSH_ENOMEM) lt_push_biggest(L, &p.fact);
-  lua_pushstring(L, err->text);
+  push_why(L, err);
   return throw(L, &p, 0);
 }
 

@@ -122,16 +122,17 @@ local function new_tape()
   })
 end
 
+-- The argument has no float tensor: says what it has instead.
 local function fail_argument(name, argument, n)
-  local what = type(argument)
-  if core.is_tensor(argument) then
-    what = describe(argument)
-  elseif what == "table" then
-    what = "a table without a float tensor"
-  end
+  local found
+  tree.each(argument, function(leaf, path)
+    found = found or (path == "" and describe(leaf)
+      or ("a table without float tensors, %s is %s"):format(path,
+      describe(leaf)))
+  end)
   core.fail(("%s: argument %d is %s; gradients exist for %s"):format(name, n,
-    what, sorted_names(FLOAT)), core.is_tensor(argument)
-    and 'x:cast("f32")' or nil)
+    found or (type(argument) == "table" and "a table without tensors"
+    or type(argument)), sorted_names(FLOAT)), found and 'x:cast("f32")' or nil)
 end
 
 -- The float tensors of argument n, each as a tensor of its own, so that a use
@@ -156,7 +157,7 @@ local function wrap(name, argument, n)
         entries[i] = grads[at]
       end
     end
-    return core.is_tensor(argument) and entries[1] or restore(entries)
+    return restore(entries, true)
   end
 end
 

@@ -191,13 +191,12 @@ local function unslice(g, r)
   return core.pad0(g, before, after, 0)
 end
 
--- Where the padded tensor lies within the result.
-local function inside(r)
+local function unpad(g, r)
   local ranges = {}
   for i, n in ipairs(input_shape(r, 1)) do
     ranges[i] = { r.before[i], n, 1 }
   end
-  return ranges
+  return core.slice0(g, ranges)
 end
 
 local function uncat(g, r, k)
@@ -294,8 +293,7 @@ local rules = {
   permute = { "", function(g, r) return g:permute(inverse(r.order)) end },
   expand = { "", unexpand },
   slice = { "", unslice },
-  pad = { "", function(g, r) return core.slice0(g, inside(r)) end,
-    function(g, r) return fold("sum", core.set0(g, inside(r), 0)) end },
+  pad = { "", unpad },
   cat = { "", each = uncat },
   set = { "", function(g, r) return core.set0(g, r.ranges, 0) end,
     function(g, r) return core.slice0(g, r.ranges) end },

@@ -56,12 +56,14 @@ local function walk(t, path, above, visit)
   above[t] = nil
 end
 
--- A tree like t with leaf(tensor) for every tensor.
-local function rebuild(t, leaf)
+-- A tree like t with leaf(tensor) for every tensor; bare: and nothing else.
+local function rebuild(t, leaf, bare)
   if core.is_tensor(t) then return leaf(t) end
-  if type(t) ~= "table" then return t end
+  if type(t) ~= "table" then return not bare and t or nil end
   local copy = {}
-  for _, k in ipairs(sorted_keys(t, "")) do copy[k] = rebuild(t[k], leaf) end
+  for _, k in ipairs(sorted_keys(t, "")) do
+    copy[k] = rebuild(t[k], leaf, bare)
+  end
   return copy
 end
 
@@ -82,16 +84,17 @@ end
 
 --- tree.flatten(t): array of the tensors of t, and a function that puts an
 --- array of the same length into a tree like t; where the array has false,
---- the tree has no entry.
+--- the tree has no entry. With a second argument, true, what is no tensor in t
+--- has none either.
 --- Example: local leaves, restore = tree.flatten(params)
 function tree.flatten(t)
   local leaves = tree.leaves(t)
-  return leaves, function(values)
+  return leaves, function(values, bare)
     local i = 0
     return rebuild(t, function()
       i = i + 1
       return values[i] or nil
-    end)
+    end, bare)
   end
 end
 

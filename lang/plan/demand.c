@@ -32,6 +32,7 @@ static tsh_status isolate(plan *p, plan_trace *t, const uint8_t *live,
   plan_entry *e = NULL;
   tsh_status rc = plan_make(p, t, live, MAKE_UNFUSED | MAKE_NO_UPDATE, &e, err);
   if (rc == TSH_OK) rc = run_isolated(p, t, e, r, err);
+  r->oom_value = NO; /* a number of this plan, not of the caller's */
   entry_free(p, e);
   return rc;
 }
@@ -62,7 +63,11 @@ static void retire(plan *p, plan_trace *t) {
   for (uint32_t i = 0; i < t->n; i++) {
     plan_node *n = t->node[i];
     if (n->state == NODE_PENDING) n->state = NODE_GONE;
-    if (n->state == NODE_FAILED && n->holds) p->failures++;
+    if (n->state != NODE_FAILED || !n->holds || n->error->told ||
+        n->error->counted)
+      continue;
+    n->error->counted = 1;
+    p->failures++;
   }
   trace_clear(p, t);
 }
@@ -176,12 +181,24 @@ static tsh_status run_part(plan *p, plan_trace *part, const uint8_t *live,
   return run_trace(p, part, live, 0, &r, &e, err);
 }
 
+/* PLAN_LAST: what is wanted fails when there is no memory for it. */
+static tsh_status demand_part(plan *p, plan_node *const *nodes, int n,
+                              int flags, tsh_err *err) {
+  tsh_status rc = with_part(p, nodes, n, run_part, NULL, err);
+  if (rc != TSH_ENOMEM || !(flags & PLAN_LAST)) return rc;
+  for (int i = 0; i < n; i++)
+    if (nodes[i]->state == NODE_PENDING && !fail_node(nodes[i], p, err))
+      return rc;
+  return trace_rebuild(p, err);
+}
+
 /* ---- demands ----------------------------------------------------------------------------------- */
 static tsh_status report(plan *p, const plan_node *n, tsh_err *err) {
   uint32_t size = err ? err->size : 0;
   if (n->state != NODE_FAILED) return TSH_OK;
   p->error_site = n->error->site;
-  if (p->failures) p->failures--; /* it is being told */
+  if (n->error->counted && !n->error->told && p->failures) p->failures--;
+  n->error->told = 1;
   if (err) {
     *err = n->error->err;
     err->size = size;
@@ -203,7 +220,7 @@ static tsh_status settle(plan *p, plan_node *const *nodes, int n, int flags,
     rc = trace_revive(p, nodes[i], err);
   if (rc != TSH_OK || all_settled(nodes, n)) return rc;
   p->running = 1;
-  rc = flags & PLAN_ONLY ? with_part(p, nodes, n, run_part, NULL, err)
+  rc = flags & PLAN_ONLY ? demand_part(p, nodes, n, flags, err)
                          : flush(p, nodes, n, flags, err);
   p->running = 0;
   return rc;

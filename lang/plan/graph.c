@@ -142,7 +142,8 @@ static int is_identity(const graph *gr, uint32_t g, const plan_access *a,
 static uint32_t apply_view(graph *gr, uint32_t g, const plan_node *v,
                            uint32_t ints, uint32_t trace, int depth);
 
-/* A view of an elementwise op that nothing else reads is that op on views. */
+/* A view of an elementwise op that nothing else reads, or a small part of one,
+ * is that op on views. */
 static uint32_t sink(graph *gr, uint32_t g, const plan_node *v, uint32_t ints,
                      uint32_t trace, int depth) {
   gnode n = gr->g[g];
@@ -165,8 +166,10 @@ static int can_sink(const graph *gr, uint32_t g, const plan_node *v,
   /* Permuting or reshaping loses nothing where it stands: the atoms of a
    * group follow it. Only a part saves work. */
   if (v->shape->count == n->shape->count && v->op != TSH_OP_slice) return 0;
-  return n->trace != NO && gr->trace_uses[n->trace] == 1 &&
-         !gr->live[n->trace];
+  if (n->trace == NO || gr->live[n->trace]) return 0;
+  /* A small part is cheaper to compute again than the whole is to write. */
+  return gr->trace_uses[n->trace] == 1 ||
+         v->shape->count <= n->shape->count / 64;
 }
 
 static uint32_t apply_view(graph *gr, uint32_t g, const plan_node *v,
@@ -369,7 +372,7 @@ static uint32_t build_set(graph *gr, uint32_t i) {
   } else {
     if (!put(gr, box, old, &whole, NO, i)) return NO;
     first = gr->puts[gr->nput - 1];
-    gr->p->counters.copies_of_set++;
+    gr->set_copies++;
   }
   if (!access_view(&at, x->shape,
                    &(plan_node){.op = TSH_OP_slice, .attr = x->attr,

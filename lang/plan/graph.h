@@ -88,6 +88,7 @@ typedef struct {
   const plan_trace *t;
   const uint8_t *live; /* by trace position */
   int unfused, no_update, slab;
+  uint32_t set_copies; /* whole copies that sets make */
   gnode *g;
   uint32_t n, cap;
   uint32_t *of; /* trace position -> gnode */
@@ -220,7 +221,7 @@ struct plan_entry {
   plan_error **failed; /* [nvalue] while it runs */
   uint64_t *scratch;   /* [ndevice] bytes */
   uint64_t slab; /* bytes of the buffer that small outputs share; 0: none */
-  uint32_t slab_device;
+  uint32_t slab_device, set_copies;
   uint32_t ndevice;
   struct arena_block *arena;
   char *dump; /* text for :plan; only when asked for */

@@ -1,5 +1,4 @@
 /* make.c - a plan is made: the passes in plain sight. */
-#include <stdlib.h>
 #include "graph.h"
 
 static tsh_status check(plan *p, int ok, const char *pass, const char *text,
@@ -26,6 +25,7 @@ static tsh_status passes(graph *gr, plan_entry *e, tsh_err *err) {
   e->end = arena_alloc(e, sizeof *e->end * (gr->t->n + 1));
   if (!e->end) return plan_nomem(err, "a plan");
   memcpy(e->end, gr->end, sizeof *e->end * gr->t->n);
+  e->set_copies = gr->set_copies;
 out:
   return rc;
 }
@@ -43,7 +43,6 @@ static tsh_status make_once(plan *p, const plan_trace *t, const uint8_t *live,
   gr.no_update = (flags & MAKE_NO_UPDATE) != 0;
   gr.slab = (flags & MAKE_SLAB) != 0;
   rc = passes(&gr, e, err);
-  if (getenv("PLAN_DUMP") && rc == TSH_OK) explain_entry(&gr, e, stderr);
   if (rc == TSH_OK && text) explain_entry(&gr, e, text);
   graph_free(&gr);
   if (rc != TSH_OK) {

@@ -135,15 +135,15 @@ static const plan_shape *range_shape(plan *p, const char *op,
                                      tsh_err *err) {
   int64_t dim[PLAN_RANK];
   for (uint32_t i = 0; i < s->rank; i++) {
-    int64_t n = r[i].count, last;
+    int64_t n = r[i].count;
     int bad = r[i].step == 0 || n < 0 || n > s->dim[i] ||
               (n && (r[i].start < 0 || r[i].start >= s->dim[i]));
     if (!bad && n > 1) {
       /* n <= dim, so only a huge step can wrap: divide to see it. */
       int64_t room = r[i].step > 0 ? s->dim[i] - 1 - r[i].start : r[i].start;
-      int64_t step = r[i].step > 0 ? r[i].step : -r[i].step;
-      last = step > 0 ? room / step : -1;
-      bad = last < n - 1;
+      uint64_t step = r[i].step > 0 ? (uint64_t)r[i].step
+                                    : 0 - (uint64_t)r[i].step;
+      bad = (uint64_t)room / step < (uint64_t)(n - 1);
     }
     if (bad) {
       dev_fail(err, TSH_EINVAL,
@@ -158,6 +158,15 @@ static const plan_shape *range_shape(plan *p, const char *op,
   return plan_shape_get(p, (int)s->rank, dim, err);
 }
 
+/* A range of one element has no step: 1, so that no stride can wrap. */
+static void keep_ranges(plan_range *out, const plan_range *in, uint32_t rank) {
+  for (uint32_t i = 0; i < rank; i++) {
+    out[i] = in[i];
+    if (in[i].count <= 1) out[i].step = 1;
+    if (in[i].count == 0) out[i].start = 0;
+  }
+}
+
 tsh_status plan_slice(plan *p, plan_node *x, const plan_range *range,
                       plan_node **out, tsh_err *err) {
   const plan_shape *shape = range_shape(p, "slice", x->shape, range, err);
@@ -166,7 +175,7 @@ tsh_status plan_slice(plan *p, plan_node *x, const plan_range *range,
   if (!shape) return TSH_EINVAL;
   if (!(n = move_node(p, TSH_OP_slice, x, shape, 1)))
     return plan_nomem(err, "a tensor");
-  memcpy(n->attr->range, range, sizeof *range * x->shape->rank);
+  keep_ranges(n->attr->range, range, x->shape->rank);
   return record_view(p, n, out, err);
 }
 
@@ -315,7 +324,7 @@ tsh_status plan_set(plan *p, plan_node *x, const plan_range *range,
     plan_drop(p, piece);
     return plan_nomem(err, "a tensor");
   }
-  memcpy(n->attr->range, range, sizeof *range * x->shape->rank);
+  keep_ranges(n->attr->range, range, x->shape->rank);
   n->in[1] = operand_of(node_ref(piece));
   n->nin = 2;
   if (v->kind == PLAN_TENSOR && piece == v->node) plan_drop(p, piece);

@@ -61,6 +61,7 @@ typedef struct {
 /* An error shared by the nodes that failed through it. */
 typedef struct {
   uint32_t refs, site;
+  int told, counted; /* reported to the user; in plan.failures */
   tsh_err err;
 } plan_error;
 

@@ -160,8 +160,24 @@ static void finish_updates(plan *p, plan_entry *e, run_result *r) {
   if (asked) __atomic_store_n(cancel, asked, __ATOMIC_RELAXED);
 }
 
-static tsh_status send_step(plan *p, plan_entry *e, const made_step *s,
-                            uint32_t number, run_result *r, tsh_err *err) {
+/* A stop names the op it stopped and remembers its line. */
+static void name_stop(plan *p, const plan_trace *t, const plan_entry *e,
+                      uint32_t launch, tsh_err *err) {
+  const made_launch *m = launch < e->nlaunch ? &e->launch[launch] : NULL;
+  const char *op;
+  if (!m || m->trace == NO) return;
+  p->error_site = t->node[m->trace]->site;
+  if (err->code != TSH_ECANCELLED) return;
+  op = plan_ops[t->node[m->trace]->op].name;
+  for (uint32_t i = 0; i < m->nops; i++)
+    if (m->ops[i] == TSH_OP_dot) op = "matmul";
+  snprintf(err->text, sizeof err->text, "interrupted in %s (%s)", op,
+           dev_name(p->device[m->device]));
+}
+
+static tsh_status send_step(plan *p, const plan_trace *t, plan_entry *e,
+                            const made_step *s, uint32_t number, run_result *r,
+                            tsh_err *err) {
   uint64_t key = e->serial << 12 | (number + 1);
   tsh_status rc;
   if (s->copy) rc = send_copy(p, e, &e->launch[s->first], err);
@@ -172,6 +188,7 @@ static tsh_status send_step(plan *p, plan_entry *e, const made_step *s,
   }
   if (!s->copy && err->launch != TSH_NO_LAUNCH && err->launch <= s->n)
     r->done = s->first + err->launch;
+  name_stop(p, t, e, r->done, err);
   if (e->nupdate && rc != TSH_EINDEX && r->done > e->nlaunch - e->nupdate)
     finish_updates(p, e, r);
   return rc;
@@ -217,8 +234,9 @@ tsh_status run_entry(plan *p, plan_trace *t, plan_entry *e, run_result *r,
   if (rc != TSH_OK) return rc;
   fill_launches(t, e);
   p->counters.flushes++;
+  p->counters.copies_of_set += e->set_copies;
   for (uint32_t i = 0; i < e->nstep && rc == TSH_OK; i++)
-    rc = send_step(p, e, &e->step[i], i, r, err);
+    rc = send_step(p, t, e, &e->step[i], i, r, err);
   if (rc != TSH_EINDEX) finish_nodes(p, t, e, r->done);
   drop_buffers(p, e);
   return rc;

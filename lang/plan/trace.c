@@ -135,20 +135,41 @@ static int encode(plan_trace *t, plan_node *n, trace_word *w) {
   return encode_attr(t, n);
 }
 
+/* Bytes that count towards a cut. What the device could never hold does not:
+ * cutting would only try to. */
+static uint64_t trace_bytes(const plan_node *n) {
+  uint64_t memory = dev_props(n->d)->memory, bytes;
+  if (plan_is_view(n->op)) return 0;
+  bytes = shape_bytes(n->shape, n->dtype);
+  return bytes > (memory ? memory : UINT64_C(1) << 40) ? UINT64_C(1) << 20
+                                                       : bytes;
+}
+
+/* Takes back what a half-encoded node left: leaves that nobody owns. */
+static void undo_encode(plan_trace *t, const plan_trace *before) {
+  for (uint32_t k = before->nleaf; k < t->nleaf; k++) t->leaf[k]->epoch = 0;
+  t->nleaf = before->nleaf;
+  t->nint = before->nint;
+  t->naux = before->naux;
+  t->hash = before->hash;
+}
+
 tsh_status trace_add(plan_trace *t, plan_node *n, tsh_err *err) {
+  plan_trace before = *t;
   trace_word w;
-  uint64_t bytes;
   if (!PLAN_GROW(t->node, t->node_cap, t->n + 1) ||
-      !PLAN_GROW(t->word, t->word_cap, t->n + 1) || !encode(t, n, &w))
+      !PLAN_GROW(t->word, t->word_cap, t->n + 1))
     return plan_nomem(err, "the trace");
+  if (!encode(t, n, &w)) {
+    undo_encode(t, &before);
+    return plan_nomem(err, "the trace");
+  }
   hash_word(t, &w);
   t->word[t->n] = w;
   t->node[t->n] = node_ref(n);
   n->at = t->n++;
   n->state = NODE_PENDING;
-  bytes = plan_is_view(n->op) ? 0 : shape_bytes(n->shape, n->dtype);
-  t->bytes = bytes > UINT64_MAX / 2 - t->bytes ? UINT64_MAX / 2
-                                               : t->bytes + bytes;
+  t->bytes += trace_bytes(n);
   return TSH_OK;
 }
 
@@ -161,6 +182,7 @@ void trace_clear(plan *p, plan_trace *t) {
   for (uint32_t i = 0; i < n; i++) node_unref(p, t->node[i]);
   t->epoch = ++p->epoch;
   t->slow_compile = 0;
+  p->wants_cut = 0;
 }
 
 void trace_free(plan *p, plan_trace *t) {
@@ -184,6 +206,14 @@ static plan_node *gone_input(plan_node *n) {
   return NULL;
 }
 
+static plan_error *failed_input(plan_node *n) {
+  plan_operand *in = node_in(n);
+  for (int i = 0; i < n->nin; i++)
+    if (in[i].kind == PLAN_TENSOR && in[i].node->state == NODE_FAILED)
+      return in[i].node->error;
+  return NULL;
+}
+
 tsh_status trace_revive(plan *p, plan_node *n, tsh_err *err) {
   plan_node **stack = NULL;
   uint32_t depth = 0, cap = 0;
@@ -199,7 +229,8 @@ tsh_status trace_revive(plan *p, plan_node *n, tsh_err *err) {
       else stack[depth++] = need;
       continue;
     }
-    rc = trace_add(&p->trace, top, err);
+    if (failed_input(top)) node_set_failed(p, top, failed_input(top));
+    else rc = trace_add(&p->trace, top, err);
     p->counters.recomputed++;
     depth--;
   }
@@ -221,14 +252,6 @@ static void note_cut(plan *p, const plan_node *n) {
   } else if (t->n > 256 && n->site && n->site == p->last_cut_site) {
     p->wants_cut = 1;
   }
-}
-
-static plan_error *failed_input(plan_node *n) {
-  plan_operand *in = node_in(n);
-  for (int i = 0; i < n->nin; i++)
-    if (in[i].kind == PLAN_TENSOR && in[i].node->state == NODE_FAILED)
-      return in[i].node->error;
-  return NULL;
 }
 
 static tsh_status revive_inputs(plan *p, plan_node *n, tsh_err *err) {

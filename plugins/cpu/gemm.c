@@ -163,10 +163,6 @@ static inline void turn_8(const float *const *column, int64_t k, float *out,
 }
 #else
 #define VEC           float
-#define VZERO         0
-#define VLOAD(p)      (*(p))
-#define VSTORE(p, v)  (*(p) = (v))
-#define VALL(p)       (*(p))
 #define VFMA(a, b, c) fmaf(a, b, c)
 #endif
 #include "gemm_type.h"
@@ -182,10 +178,6 @@ static inline void turn_8(const float *const *column, int64_t k, float *out,
 #define VFMA(a, b, c) _mm256_fmadd_pd(a, b, c)
 #else
 #define VEC           double
-#define VZERO         0
-#define VLOAD(p)      (*(p))
-#define VSTORE(p, v)  (*(p) = (v))
-#define VALL(p)       (*(p))
 #define VFMA(a, b, c) (fma)(a, b, c)
 #endif
 #include "gemm_type.h"

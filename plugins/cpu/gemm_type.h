@@ -4,7 +4,6 @@
 
 enum {
   FN(VW) = sizeof(VEC) / sizeof(T),
-  FN(NV) = 64 / sizeof(VEC),
   FN(NR) = 64 / sizeof(T), /* columns of a panel: one cache line */
   FN(WIDTH) = CPU_GEMM_WIDTH / sizeof(T)
 };
@@ -81,39 +80,83 @@ static void FN(pack_a)(const gemm *g, const T *a, int64_t ni, int64_t nk,
   }
 }
 
-/* ---- micro-kernel ------------------------------------------------------- */
+/* ---- micro-kernels ------------------------------------------------------ */
 /* mr rows of A, element k of row r at a[r][k * step], by one panel of B. first:
  * begin at 0, else go on from c. */
-static inline __attribute__((always_inline)) void
-FN(micro)(const int mr, const T *const a[MR], int64_t step, const T *b,
-          int64_t nk, T *const c[MR], int first) {
-  enum { NV = FN(NV), VW = FN(VW), NR = FN(NR) };
-  VEC acc[MR][NV];
-  int64_t at = 0;
-  for (int r = 0; r < mr; r++)
-    for (int v = 0; v < NV; v++)
-      acc[r][v] = first ? VZERO : VLOAD(c[r] + v * VW);
-  for (int64_t k = 0; k < nk; k++, b += NR, at += step) {
-    VEC bv[NV];
-    for (int v = 0; v < NV; v++) bv[v] = VLOAD(b + v * VW);
-    for (int r = 0; r < mr; r++) {
-      VEC av = VALL(a[r] + at);
-      for (int v = 0; v < NV; v++) acc[r][v] = VFMA(av, bv[v], acc[r][v]);
-    }
+#ifdef __FMA__
+/* Every accumulator has a name: an array of them may end up in memory. */
+#define NAMED(r)                                                               \
+  const T *a##r = a[r];                                                        \
+  VEC x##r = VZERO, y##r = VZERO;
+#define LOADED(r)    x##r = VLOAD(c[r]), y##r = VLOAD(c[r] + FN(VW));
+#define STORED(r)                                                              \
+  VSTORE(c[r], x##r);                                                          \
+  VSTORE(c[r] + FN(VW), y##r);
+#define STEPPED(r)                                                             \
+  v = VALL(a##r + at);                                                         \
+  x##r = VFMA(v, b0, x##r);                                                    \
+  y##r = VFMA(v, b1, y##r);
+#define MICRO(n, ROWS_OF)                                                      \
+  static void FN(micro_##n)(const T *const a[MR], int64_t step, const T *b,    \
+                            int64_t nk, T *const c[MR], int first) {           \
+    int64_t at = 0;                                                            \
+    ROWS_OF(NAMED)                                                             \
+    if (!first) {                                                              \
+      ROWS_OF(LOADED)                                                          \
+    }                                                                          \
+    for (; nk > 0; nk--, b += FN(NR), at += step) {                            \
+      VEC b0 = VLOAD(b), b1 = VLOAD(b + FN(VW)), v;                            \
+      ROWS_OF(STEPPED)                                                         \
+    }                                                                          \
+    ROWS_OF(STORED)                                                            \
   }
-  for (int r = 0; r < mr; r++)
-    for (int v = 0; v < NV; v++) VSTORE(c[r] + v * VW, acc[r][v]);
-}
+#else
+#define MICRO(n, ROWS_OF)                                                      \
+  static void FN(micro_##n)(const T *const a[MR], int64_t step, const T *b,    \
+                            int64_t nk, T *const c[MR], int first) {           \
+    for (int r = 0; r < n; r++) {                                              \
+      T acc[FN(NR)];                                                           \
+      for (int j = 0; j < FN(NR); j++) acc[j] = first ? 0 : c[r][j];           \
+      for (int64_t k = 0; k < nk; k++)                                         \
+        for (int j = 0; j < FN(NR); j++)                                       \
+          acc[j] = VFMA(a[r][k * step], b[k * FN(NR) + j], acc[j]);            \
+      for (int j = 0; j < FN(NR); j++) c[r][j] = acc[j];                       \
+    }                                                                          \
+  }
+#endif
+#define ROWS_1(X) X(0)
+#define ROWS_2(X) ROWS_1(X) X(1)
+#define ROWS_3(X) ROWS_2(X) X(2)
+#define ROWS_4(X) ROWS_3(X) X(3)
+#define ROWS_5(X) ROWS_4(X) X(4)
+#define ROWS_6(X) ROWS_5(X) X(5)
+MICRO(1, ROWS_1)
+MICRO(2, ROWS_2)
+MICRO(3, ROWS_3)
+MICRO(4, ROWS_4)
+MICRO(5, ROWS_5)
+MICRO(6, ROWS_6)
+#undef ROWS_1
+#undef ROWS_2
+#undef ROWS_3
+#undef ROWS_4
+#undef ROWS_5
+#undef ROWS_6
+#undef MICRO
+#undef NAMED
+#undef LOADED
+#undef STORED
+#undef STEPPED
 
 static void FN(micro_any)(int64_t mr, const T *const a[MR], int64_t step,
                           const T *b, int64_t nk, T *const c[MR], int first) {
   switch (mr) {
-  case 1: FN(micro)(1, a, step, b, nk, c, first); break;
-  case 2: FN(micro)(2, a, step, b, nk, c, first); break;
-  case 3: FN(micro)(3, a, step, b, nk, c, first); break;
-  case 4: FN(micro)(4, a, step, b, nk, c, first); break;
-  case 5: FN(micro)(5, a, step, b, nk, c, first); break;
-  default: FN(micro)(6, a, step, b, nk, c, first); break;
+  case 1: FN(micro_1)(a, step, b, nk, c, first); break;
+  case 2: FN(micro_2)(a, step, b, nk, c, first); break;
+  case 3: FN(micro_3)(a, step, b, nk, c, first); break;
+  case 4: FN(micro_4)(a, step, b, nk, c, first); break;
+  case 5: FN(micro_5)(a, step, b, nk, c, first); break;
+  default: FN(micro_6)(a, step, b, nk, c, first); break;
   }
 }
 

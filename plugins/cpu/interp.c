@@ -63,7 +63,8 @@ static tsh_status run_walk(cpu_run *run, const tsh_prog *prog,
 /* ---- rows --------------------------------------------------------------- */
 typedef struct {
   const cpu_code *code;
-  cpu_space outer, fold, all; /* all: outer axes, then folded ones */
+  const cpu_space *outer, *fold;
+  cpu_space all;              /* outer axes, then folded ones */
   cpu_cursor row, at;         /* in outer, in all */
   size_t nrow;                /* rows of this block */
   char column[2][CPU_LANES * 8]; /* one folded element of all rows */
@@ -71,13 +72,13 @@ typedef struct {
 
 static void note_rows(cpu_run *run, const rows *w) {
   if (run->bad_lane < 0) return;
-  int64_t len = w->fold.points > 0 ? w->fold.points : 1;
+  int64_t len = w->fold->points > 0 ? w->fold->points : 1;
   cpu_note_bad(run, (w->row.p + run->bad_lane) * len);
 }
 
 static void rows_stage(cpu_run *run, const rows *w, uint32_t p) {
   const cpu_phase *ph = &w->code->phase[p];
-  size_t len = w->fold.points < CPU_LANES ? (size_t)w->fold.points : CPU_LANES;
+  size_t len = w->fold->points < CPU_LANES ? (size_t)w->fold->points : CPU_LANES;
   CPU_NAME(cpu_run_steps)(run, w->code, ph->row_step, w->nrow);
   note_rows(run, w);
   for (uint32_t i = ph->spread.at; i < ph->spread.end; i++) {
@@ -129,11 +130,11 @@ static void rows_block(cpu_run *run, rows *w, const cpu_phase *ph,
 }
 
 static tsh_status rows_pass(cpu_run *run, rows *w, const cpu_phase *ph) {
-  int64_t left = w->fold.points;
+  int64_t left = w->fold->points;
   int ends = CPU_FIRST;
-  memcpy(w->at.idx, w->row.idx, sizeof w->at.idx);
-  for (int k = w->outer.rank; k < w->all.rank; k++) w->at.idx[k] = 0;
-  w->at.p = w->row.p * w->fold.points;
+  for (int k = 0; k < w->all.rank; k++)
+    w->at.idx[k] = k < w->outer->rank ? w->row.idx[k] : 0;
+  w->at.p = w->row.p * w->fold->points;
   do {
     int64_t n = left < CPU_LANES ? left : CPU_LANES;
     if (cpu_cancelled(run)) return TSH_ECANCELLED;
@@ -148,27 +149,27 @@ static tsh_status rows_pass(cpu_run *run, rows *w, const cpu_phase *ph) {
 
 static tsh_status run_rows(cpu_run *run, rows *w, const tsh_launch *launch) {
   const cpu_code *code = w->code;
-  int64_t len = w->fold.points, most = 1, count = w->outer.points;
+  int64_t len = w->fold->points, most = 1, count = w->outer->points;
   if (len < CPU_LANES) most = CPU_LANES / (len > 0 ? len : 1);
   int64_t points = len > 0 ? w->all.points : count;
   size_t lanes = points < CPU_LANES ? (size_t)points : CPU_LANES;
   CPU_NAME(cpu_uniforms)(run, code, launch, lanes);
-  CPU_NAME(cpu_ports)(run, code, &w->outer, 1, lanes);
+  CPU_NAME(cpu_ports)(run, code, w->outer, 1, lanes);
   CPU_NAME(cpu_ports)(run, code, &w->all, 0, lanes);
-  cpu_cursor_set(&w->row, &w->outer, 0);
+  cpu_cursor_set(&w->row, w->outer, 0);
   while (count > 0) {
     tsh_status rc = TSH_OK;
     w->nrow = (size_t)(most < count ? most : count);
-    CPU_NAME(cpu_load)(run, code, code->row_load, &w->outer, &w->row, w->nrow);
+    CPU_NAME(cpu_load)(run, code, code->row_load, w->outer, &w->row, w->nrow);
     for (uint32_t p = 0; p < code->nphase && rc == TSH_OK; p++) {
       rows_stage(run, w, p);
       rc = rows_pass(run, w, &code->phase[p]);
     }
     if (rc != TSH_OK) return rc;
     rows_stage(run, w, code->nphase);
-    CPU_NAME(cpu_store)(run, code, code->row_store, &w->outer, &w->row, w->nrow);
+    CPU_NAME(cpu_store)(run, code, code->row_store, w->outer, &w->row, w->nrow);
     count -= (int64_t)w->nrow;
-    if (count > 0) cpu_cursor_move(&w->row, &w->outer, (int64_t)w->nrow);
+    if (count > 0) cpu_cursor_move(&w->row, w->outer, (int64_t)w->nrow);
   }
   return TSH_OK;
 }
@@ -180,12 +181,12 @@ tsh_status CPU_NAME(cpu_rows)(cpu_run *run, const tsh_prog *prog,
   int short_rows = fold->points <= CPU_LANES && prog->kept.memory &&
                    !(run->force & CPU_FORCE_PLAIN);
   w.code = short_rows ? &prog->kept : &prog->code;
-  w.outer = *outer;
-  w.fold = *fold;
-  w.all = *outer;
-  w.all.rank += fold->rank;
-  w.all.points *= fold->points;
-  memcpy(w.all.ext + outer->rank, fold->ext, sizeof *fold->ext * (size_t)fold->rank);
+  w.outer = outer;
+  w.fold = fold;
+  w.all.rank = outer->rank + fold->rank;
+  w.all.points = outer->points * fold->points;
+  for (int k = 0; k < w.all.rank; k++)
+    w.all.ext[k] = k < outer->rank ? outer->ext[k] : fold->ext[k - outer->rank];
   return run_rows(run, &w, launch);
 }
 

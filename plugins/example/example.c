@@ -55,6 +55,12 @@ tsh_status ex_room(const tsh_dev *dev, uint64_t bytes, tsh_err *err) {
 }
 
 /* ---- devices ------------------------------------------------------------ */
+/* Bytes of a struct to fill: the host says how much it knows, and a newer one
+ * knows more than we. */
+static uint32_t known(uint32_t theirs, size_t ours) {
+  return theirs < ours ? theirs : (uint32_t)ours;
+}
+
 /* Cheap, and from any thread: nothing here depends on an open device. Without
  * a device write into err->text why there is none, and return 0. */
 static uint32_t count(tsh_err *err) {
@@ -88,8 +94,7 @@ static tsh_status props(uint32_t index, tsh_props *out, tsh_err *err) {
       .launch_us = 0.2,
   };
   snprintf(p.name, sizeof p.name, "%s, point by point", NAME);
-  /* The host says how much it knows; a newer one knows more than we. */
-  p.size = out->size < sizeof p ? out->size : sizeof p;
+  p.size = known(out->size, sizeof p);
   memcpy(out, &p, p.size);
   return TSH_OK;
 }
@@ -151,7 +156,9 @@ static tsh_status copy(tsh_dev *dev, const tsh_copy *c, tsh_err *err) {
 static tsh_status memstat(tsh_dev *dev, int trim, tsh_memstat *out,
                           tsh_err *err) {
   (void)trim, (void)err; /* nothing is cached */
-  *out = (tsh_memstat){sizeof *out, 0, dev->used, 0, dev->peak};
+  tsh_memstat s = {.used = dev->used, .peak = dev->peak};
+  s.size = known(out->size, sizeof s);
+  memcpy(out, &s, s.size);
   return TSH_OK;
 }
 

@@ -6,7 +6,8 @@
  * ops.c      what each op does, expanded from the op table
  * direct.c   memory and queue of a device that finishes work inside submit
  * opaque.c   the same of one whose memory the host cannot see and whose work
- *            waits (built with -DOPAQUE=1, as a second plugin) */
+ *            waits (built with -DOPAQUE=1, as a second plugin)
+ * batch.c    what opaque.c keeps of a batch that waits */
 #ifndef EXAMPLE_H
 #define EXAMPLE_H
 
@@ -115,6 +116,19 @@ static inline const tsh_launch *ex_launch(const tsh_batch *b, uint32_t i) {
   return (const tsh_launch *)((const char *)b->launch +
                               (size_t)i * b->launch_size);
 }
+
+/* ---- batches that wait: batch.c, for opaque.c only ----------------------- */
+typedef struct ex_batch ex_batch;
+struct ex_batch {
+  ex_batch *next;
+  uint64_t ticket;
+  tsh_batch batch; /* of copies; everything is in one block with this */
+  tsh_err err;     /* err.code: how it ended */
+};
+
+/* NULL when there is no memory; owned. */
+ex_batch *ex_batch_new(const tsh_batch *batch, uint64_t ticket);
+void ex_batch_free(ex_batch *batch); /* NULL is fine */
 
 /* ---- memory and queue: direct.c or opaque.c ------------------------------ */
 struct tsh_buf {

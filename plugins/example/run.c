@@ -55,7 +55,7 @@ tsh_status ex_check_batch(const tsh_batch *b, tsh_err *err) {
       b->launch_size < sizeof(tsh_launch))
     return kit_fail(err, TSH_EINVAL, "a malformed batch");
   for (uint32_t i = 0; !rc && i < b->nlaunch; i++)
-    if ((rc = check_launch(ex_launch(b, i), err)) && err) err->launch = i;
+    if ((rc = check_launch(ex_launch(b, i), err))) kit_where(err, i, 0, -1);
   return rc;
 }
 
@@ -237,7 +237,7 @@ static tsh_status run_launch(const tsh_launch *l, const uint32_t *cancel,
   if (r.fault.at < 0) return TSH_OK;
   kit_fail(err, TSH_EINDEX, "position %lld of %lld is out of range",
            (long long)r.fault.position, (long long)r.fault.count);
-  if (err) err->at = r.fault.at;
+  kit_where(err, TSH_NO_LAUNCH, 0, r.fault.at);
   return TSH_EINDEX;
 }
 
@@ -249,19 +249,18 @@ static tsh_status run_launch(const tsh_launch *l, const uint32_t *cancel,
 tsh_status ex_run_batch(const tsh_batch *b, const uint32_t *cancel,
                         tsh_err *err) {
   tsh_status first = TSH_OK, rc;
+  uint32_t bad = TSH_NO_LAUNCH;
   tsh_err here;
   for (uint32_t i = 0; i < b->nlaunch; i++) {
     const tsh_launch *l = ex_launch(b, i);
     if (first && (l->flags & TSH_LAUNCH_UPDATE)) continue;
     here = (tsh_err){.size = sizeof here};
     if (!(rc = run_launch(l, cancel, &here))) continue;
-    if (!first) {
-      first = kit_fail(err, rc, "%s", here.text);
-      if (err) err->launch = i, err->at = here.at;
-    }
-    if (rc == TSH_EINDEX) continue;
-    if (err) err->code = rc;
-    return rc;
+    if (first && rc == TSH_EINDEX) continue;
+    if (!first) bad = i;
+    first = kit_fail(err, rc, "%s", here.text);
+    kit_where(err, bad, 0, here.at);
+    if (rc != TSH_EINDEX) break;
   }
   return first;
 }

@@ -51,15 +51,31 @@ const char *kit_op_name(int op) {
 }
 
 /* ---- errors ------------------------------------------------------------- */
+/* A host of an older version may have room for the first fields only. */
+#define HAS(err, field)                                                        \
+  ((err)->size >= offsetof(tsh_err, field) + sizeof((err)->field))
+
+static size_t text_room(const tsh_err *err) {
+  const size_t at = offsetof(tsh_err, text);
+  size_t room = err->size > at ? err->size - at : 0;
+  return room < sizeof err->text ? room : sizeof err->text;
+}
+
+void kit_where(tsh_err *err, uint32_t launch, uint64_t ticket, int64_t at) {
+  if (!err) return;
+  if (HAS(err, launch)) err->launch = launch;
+  if (HAS(err, ticket)) err->ticket = ticket;
+  if (HAS(err, at)) err->at = at;
+}
+
 tsh_status kit_fail(tsh_err *err, tsh_status code, const char *format, ...) {
   va_list ap;
-  if (!err) return code;
+  if (!err || !HAS(err, code)) return code;
   err->code = code;
-  err->launch = TSH_NO_LAUNCH;
-  err->ticket = 0;
-  err->at = -1;
+  kit_where(err, TSH_NO_LAUNCH, 0, -1);
+  if (!text_room(err)) return code;
   va_start(ap, format);
-  vsnprintf(err->text, sizeof err->text, format, ap);
+  vsnprintf(err->text, text_room(err), format, ap);
   va_end(ap);
   return code;
 }

@@ -64,9 +64,15 @@ tsh_status kit_supported(const tsh_kernel *k, const kit_value *v,
 uint32_t kit_outputs(const tsh_kernel *k);
 
 /* ---- errors ------------------------------------------------------------- */
-/* Fills err (may be NULL) with code and a printf text; launch none, at -1.
- * Returns code. */
+/* Both write nothing behind the err->size bytes that the caller has, and
+ * nothing at all when err is NULL. */
+
+/* Fills err with code and a printf text; launch none, ticket 0, at -1. Returns
+ * code. */
 tsh_status kit_fail(tsh_err *err, tsh_status code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Says in an err that kit_fail has filled where it happened. */
+void kit_where(tsh_err *err, uint32_t launch, uint64_t ticket, int64_t at);
 
 #endif

@@ -161,9 +161,10 @@ static inline void kit_philox_block(uint32_t ctr[4], uint32_t k0, uint32_t k1) {
 }
 
 /* Word j of the stream: word (j & 3) of the block with counter base + (j >> 2),
- * 64 bits, low word first, the upper two words 0. */
-static inline uint32_t kit_philox(uint64_t j, uint64_t key, uint64_t base) {
-  uint64_t at = base + (j >> 2);
+ * 64 bits, low word first, the upper two words 0. j has a sign and >> keeps it:
+ * word -1 is the last of the block before base. */
+static inline uint32_t kit_philox(int64_t j, uint64_t key, uint64_t base) {
+  uint64_t at = base + (uint64_t)(j >> 2);
   uint32_t ctr[4] = {(uint32_t)at, (uint32_t)(at >> 32), 0, 0};
   kit_philox_block(ctr, (uint32_t)key, (uint32_t)(key >> 32));
   uint32_t low = j & 1 ? ctr[1] : ctr[0];
@@ -172,7 +173,7 @@ static inline uint32_t kit_philox(uint64_t j, uint64_t key, uint64_t base) {
 }
 
 static inline int64_t kit_random(int64_t j, int64_t key, int64_t base) {
-  return kit_philox((uint64_t)j, (uint64_t)key, (uint64_t)base);
+  return kit_philox(j, (uint64_t)key, (uint64_t)base);
 }
 
 /* The sign bit, as a loop likes it. */

@@ -18,8 +18,8 @@ The lines of the files, with a tab for each semicolon:
     input NAME DTYPE SHAPE VALUE...
     case EXPRESSION; x=NAME ...; ULP; DTYPE SHAPE VALUE...
     grad EXPRESSION; x=NAME ...; ULP; x SHAPE VALUE...; y ...
-grad is of the sum of the result times weights 0.25, 3.8125, ... (see weights).
-SHAPE is 2x3, or - for no axes. Floats are hexadecimal where that is shorter.
+grad is of the sum of the result times weights 0.25, 1.3125, ... (see weights).
+SHAPE is 2x3, or - for no axes. Floats are hexadecimal unless decimal is short.
 """
 import math
 import os

@@ -39,3 +39,18 @@ Test(philox, word_j_is_word_j_mod_4_of_counter_base_plus_j_over_4) {
                    (int64_t)c[j % 4]);
     }
 }
+
+Test(philox, word_before_the_first_is_of_the_block_before) {
+  const uint64_t key = 0x299f31d0a4093822, bases[] = {0, 5, UINT64_C(1) << 40};
+  const int64_t mid = INT64_MIN / 4;
+  for (int i = 0; i < 3; i++)
+    for (int64_t j = 1; j <= 20; j++) {
+      const int64_t back = (j + 3) / 4; /* blocks */
+      const uint32_t word =
+          kit_philox(4 * back - j, key, bases[i] - (uint64_t)back); /* wraps */
+      cr_expect_eq(kit_philox(-j, key, bases[i]), word, "word -%d", (int)j);
+      cr_expect_eq(kit_random(-j, (int64_t)key, (int64_t)bases[i]), word);
+    }
+  cr_expect_eq(kit_philox(INT64_MIN, key, 9),
+               kit_philox(0, key, 9 + (uint64_t)mid));
+}

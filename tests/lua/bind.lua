@@ -449,6 +449,18 @@ case("globals", "the user's names win, the library keeps its own", function()
   check(newaxis == "newaxis")
 end)
 
+case("library", "files are loaded by name, once", function()
+  check(require "nn" == nn and require "tree" == tree)
+  check(require "tsh.tree".tree == tree)
+  check(type(require "grad") == "function" and require "grad" == grad)
+  check(t:clamp(2, 5):sum():item() == 21)
+  check(not pcall(require, "no_such_file"))
+  local core = require "tsh.core"
+  check(core == require "tsh.core" and core.is_tensor(t))
+  check(not core.is_tensor(t.shape) and core.count(t) == 6)
+  check(core.id(t) == core.id(t) and core.id(core.alias(t)) ~= core.id(t))
+end)
+
 case("random", "the same seed gives the same numbers", function()
   seed(5)
   local a = rand(4, 5)

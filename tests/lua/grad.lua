@@ -156,9 +156,6 @@ both("flip", function(x) return flip(x, { axis = { 1, 3 } }) * x end, cube)
 both("pad", function(x)
   return pad(x, { { 1, 2 }, { 0, 1 } }, { value = 3 }) ^ 2
 end, input { 2, 3 })
-both("pad, by its value", function(p)
-  return pad(p[1], { { 1, 2 }, { 0, 1 } }, { value = p[2] }) ^ 2
-end, { input { 2, 3 }, input({}, 1, 2, 3) })
 both("cat", function(p) return cat({ p[1], p[2], p[1] }, { axis = 2 }) ^ 2 end,
   { input { 2, 3 }, input({ 2, 1 }, 1, 2, 3) })
 both("stack", function(p) return stack({ p[1], p[2] }, { axis = 2 }) ^ 2 end,

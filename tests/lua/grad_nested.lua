@@ -73,7 +73,7 @@ case("trees", "the gradient has the structure of the argument", function()
   check(more == nil)
   eq(g.w, { { 2, 2 }, { 2, 2 } })
   eq(g.b[1], { 10, 24 })
-  check(g.b.n == nil and g.step == nil)
+  check(g.b.n == nil and g.step == nil and g[1] == nil and g.b.name == nil)
   local twice = t64 { 1, 2 }
   local cube = function(q) return sum(q[1] * q[1] * q[2]) end
   local s = grad(cube) { twice, twice }
@@ -109,7 +109,8 @@ case("errors", "no single float, no float leaf, no function", function()
     "argument 1 is i64%[2%]")
   fails(function() grad(sum, 2)(x) end, "argument 2 is nil")
   fails(function() grad(sum) { n = tensor({ 1 }, "i64") } end,
-    "without a float tensor")
+    "without float tensors, n is i64%[1%]")
+  fails(function() grad(sum) { "x" } end, "a table without tensors")
   fails(function() grad(3) end, "function")
   fails(function() grad(sum, 0) end, "argument 2")
   fails(function() grad(function() error("mine", 0) end)(x) end, "mine")

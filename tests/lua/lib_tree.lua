@@ -53,6 +53,7 @@ case("flatten", "and back, with gaps", function()
   eq(leaves[1], { 1 })
   local u = restore { false, tensor { 9 } }
   check(u.a[1] == nil and u.a[2] == "x")
+  check(restore({ false, false }, true).a[2] == nil)
   eq(u.b, { 9 })
   local _, back = tree.flatten(one)
   eq(back { tensor { 4 } }, { 4 })

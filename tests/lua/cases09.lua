@@ -1,0 +1,21 @@
+-- Ranges: faults that users of other systems met.
+dofile((arg[0]:match("^.*/") or "") .. "_prelude.lua")
+
+case("B083", "linspace and arange end where they should", function()
+  local l = vals(linspace(0, 1, 50))
+  check(#l == 50 and l[1] == 0 and l[50] == 1, "ends at " .. tostring(l[50]))
+  local x = linspace(0.1, 0.7, 7)
+  local v, f = vals(x), vals(tensor({ 0.1, 0.7 }, x.dtype))
+  check(v[1] == f[1] and v[7] == f[2], "ends " .. v[1] .. " " .. v[7])
+  eq(linspace(3, 9, 1), { 3 })
+  shape(linspace(3, 9, 0), { 0 })
+  eq(linspace(5, 5, 3), { 5, 5, 5 })
+  eq(arange(1, 5), { 1, 2, 3, 4, 5 })
+  eq(arange(5, 1, -2), { 5, 3, 1 })
+  shape(arange(1, 0), { 0 })
+  local big = vals(arange(9007199254740992, 9007199254740995))
+  check(math.type(big[2]) == "integer" and big[2] == 9007199254740993)
+  eq(#vals(arange(0, 1, 0.1)), 11)
+end)
+
+done()
