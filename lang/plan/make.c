@@ -43,6 +43,7 @@ static tsh_status make_once(plan *p, const plan_trace *t, const uint8_t *live,
   gr.no_update = (flags & MAKE_NO_UPDATE) != 0;
   gr.slab = (flags & MAKE_SLAB) != 0;
   rc = passes(&gr, e, err);
+  if (!text) text = p->options.dump;
   if (rc == TSH_OK && text) explain_entry(&gr, e, text);
   graph_free(&gr);
   if (rc != TSH_OK) {

@@ -152,10 +152,12 @@ static int leaf_kept(const graph *gr, uint32_t k) {
   return 0;
 }
 
+/* Is everything read when this output is written? Without folded axes STOREs
+ * come after all LOADs of a point; with them only a row value that waits for
+ * the last pass does. */
 static int stored_last(const graph *gr, const made_launch *m, uint32_t out) {
   const gnode *n = &gr->g[m->out[out - (m->narg - m->nout)]];
-  return n->level == LEVEL_ROW ? n->ready == m->phases || m->phases <= 1
-                               : n->phase + 1u == m->phases;
+  return !m->nfold || (n->level == LEVEL_ROW && n->ready == m->phases);
 }
 
 /* An update runs after those before it: what they took, it must not read. */

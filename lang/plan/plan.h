@@ -31,6 +31,7 @@ typedef struct {
   int unfused;          /* one kernel per op (tests, error isolation) */
   int verify;           /* check the graph between passes */
   uint64_t cache_bytes; /* plan cache limit; 0: 64 MiB */
+  FILE *dump;           /* every plan that is made is explained here; NULL */
 } plan_options;
 
 tsh_status plan_new(dev_set *devices, const plan_options *options, plan **out,

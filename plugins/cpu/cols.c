@@ -3,6 +3,8 @@
  * instruction set. */
 #include "interp.h"
 
+enum { FAR = 2 << 20 }; /* points: more than the caches hold */
+
 typedef struct {
   const cpu_code *code;
   const cpu_space *outer, *fold;
@@ -10,6 +12,7 @@ typedef struct {
   size_t n;                  /* lanes of the block */
   int64_t idx[TSH_MAX_RANK]; /* of the folded element */
   int64_t f;
+  int far;                   /* the next element is not near in memory */
 } cols;
 
 static int64_t fold_offset(const cpu_run *run, const cols *w,
@@ -44,6 +47,17 @@ static void find_span(cpu_run *run, const cols *w, cpu_span span) {
   }
 }
 
+/* The hardware guesses the next line, not the next row: ask for one that comes
+ * some elements later. */
+static void ask_ahead(const cpu_run *run, const cols *w, const cpu_port *port,
+                      const char *at) {
+  int last = w->outer->rank + w->fold->rank - 1;
+  int64_t row = run->place[port->arg].stride[last] * port->size;
+  if (row < 2048 && row > -2048) return;
+  for (size_t i = 0; i < w->n * port->size; i += 64)
+    __builtin_prefetch(at + 8 * row + i);
+}
+
 static void load_element(cpu_run *run, const cols *w, unsigned i) {
   const cpu_port *port = &w->code->port[i];
   const cpu_place *place = &run->place[port->arg];
@@ -61,10 +75,11 @@ static void load_element(cpu_run *run, const cols *w, unsigned i) {
   else if (!lanes->one_run)
     CPU_NAME(cpu_gather_space)(slot, at, place->stride, w->outer, &w->at, w->n,
                                port->size);
-  else if (lanes->step == 1 && !port->copy)
-    run->reg[i] = at;
-  else
+  else if (lanes->step != 1 || port->copy)
     CPU_NAME(cpu_gather)(slot, at, lanes->step, w->n, port->size);
+  else
+    run->reg[i] = at;
+  if (w->far && run->reg[i] == at) ask_ahead(run, w, port, at);
 }
 
 static void aim_element(cpu_run *run, const cols *w, unsigned i) {
@@ -91,6 +106,8 @@ static void store_element(cpu_run *run, const cols *w, unsigned i) {
 
 static void cols_element(cpu_run *run, const cols *w, const cpu_phase *ph) {
   const cpu_code *code = w->code;
+  cpu_aim_spills(run, code, w->fold->points * (int64_t)w->n,
+                 w->f * (int64_t)w->n);
   for (uint32_t i = ph->load.at; i < ph->load.end; i++)
     load_element(run, w, code->order[i]);
   for (uint32_t i = ph->store.at; i < ph->store.end; i++)
@@ -160,7 +177,11 @@ tsh_status CPU_NAME(cpu_cols)(cpu_run *run, const tsh_prog *prog,
                               const cpu_space *outer, const cpu_space *fold) {
   cols w = {.code = &prog->code, .outer = outer, .fold = fold};
   size_t most = prog->code.col_lanes;
+  if (!(run->force & CPU_FORCE_PLAIN) && prog->spilled.memory &&
+      cpu_spill_fits(run, &prog->spilled, fold->points * (int64_t)most))
+    w.code = &prog->spilled;
   size_t block = CPU_NAME(cpu_block)(outer, most);
+  w.far = outer->points >= 1024 && outer->points * fold->points >= FAR;
   int64_t count = outer->points;
   size_t lanes = count < (int64_t)most ? (size_t)count : most;
   CPU_NAME(cpu_uniforms)(run, w.code, launch, lanes);

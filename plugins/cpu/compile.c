@@ -39,6 +39,7 @@ void cpu_prog_free(tsh_prog *prog) {
   if (!prog) return;
   cpu_code_fini(&prog->code);
   cpu_code_fini(&prog->kept);
+  cpu_code_fini(&prog->spilled);
   cpu_code_fini(&prog->tail);
   free(prog);
 }
@@ -108,7 +109,7 @@ static tsh_status compile_gemm(const tsh_kernel *k, const kit_value *v, int dot,
   tail.nfold = 0;
   tail.inst = inst;
   tail.inst_size = sizeof *inst;
-  rc = cpu_lower(&tail, value, 1, 0, isa, &prog->tail, err);
+  rc = cpu_lower(&tail, value, 1, CPU_AGAIN, isa, &prog->tail, err);
 out:
   free(inst);
   free(value);
@@ -128,9 +129,12 @@ static tsh_status compile_program(const tsh_kernel *k, const cpu_isa *isa,
   note_args(prog, k);
   for (uint32_t i = 0; i < k->ninst; i++)
     prog->has_dot |= kit_inst(k, i)->op == TSH_OP_dot;
-  rc = cpu_lower(k, v, nphase, 0, isa, &prog->code, err);
+  rc = cpu_lower(k, v, nphase, CPU_AGAIN, isa, &prog->code, err);
   if (rc == TSH_OK && nphase > 1)
-    rc = cpu_lower(k, v, nphase, 1, isa, &prog->kept, err);
+    rc = cpu_lower(k, v, nphase, CPU_KEEP, isa, &prog->kept, err);
+  if (rc == TSH_OK && nphase > 1)
+    rc = cpu_lower(k, v, nphase, CPU_SPILL, isa, &prog->spilled, err);
+  if (rc == TSH_OK && prog->spilled.nspill == 0) cpu_code_fini(&prog->spilled);
   int dot = rc == TSH_OK ? find_dot(k, v) : -1;
   if (dot >= 0) rc = compile_gemm(k, v, dot, isa, prog, err);
 out:
@@ -180,7 +184,7 @@ static tsh_status compile_epilogue(const tsh_kernel *k, const cpu_isa *isa,
   /* From here on with the launch's own arguments. */
   e.inst = k->inst;
   e.inst_size = k->inst_size;
-  rc = cpu_lower(&e, v, nphase, 0, isa, &prog->code, err);
+  rc = cpu_lower(&e, v, nphase, CPU_AGAIN, isa, &prog->code, err);
 out:
   free(inst);
   free(v);
@@ -212,12 +216,14 @@ tsh_status cpu_compile(tsh_dev *dev, const tsh_kernel *k, tsh_prog **out,
     rc = compile_program(k, dev->isa, prog, err);
   else
     rc = compile_call(k, dev->isa, prog, err);
-  uint32_t units = prog->code.nunit;
-  if (units < prog->kept.nunit) units = prog->kept.nunit;
-  if (units < prog->tail.nunit) units = prog->tail.nunit;
-  if (rc == TSH_OK) rc = cpu_scratch_grow(dev, units, err);
+  const cpu_code *code[] = {&prog->code, &prog->kept, &prog->spilled,
+                            &prog->tail};
+  for (int i = 0; i < 4 && rc == TSH_OK; i++)
+    rc = cpu_scratch_grow(dev, code[i]->nunit, err);
   if (rc == TSH_OK && prog->form == CPU_FORM_GEMM)
-    rc = cpu_scratch_gemm(dev, err);
+    rc = cpu_scratch_more(dev, &dev->run.gemm, CPU_GEMM_BYTES, err);
+  if (rc == TSH_OK && prog->spilled.memory)
+    rc = cpu_scratch_more(dev, &dev->run.spill, CPU_SPILL_BYTES, err);
   if (rc != TSH_OK) {
     cpu_prog_free(prog);
     return rc;

@@ -115,6 +115,12 @@ typedef struct {
   uint16_t d, src, slot, size;
 } cpu_spread;
 
+/* A full value that a later phase reads from memory: register d points to the
+ * block's part of it. */
+typedef struct {
+  uint16_t d, size;
+} cpu_spill;
+
 typedef struct {
   uint16_t d;
   uint8_t size, dtype;
@@ -134,7 +140,7 @@ typedef struct {
 } cpu_phase;
 
 typedef struct {
-  uint32_t nphase, nport, nspread, nuniform, nunit;
+  uint32_t nphase, nport, nspread, nspill, nuniform, nunit;
   uint32_t col_lanes; /* largest block when lanes are outer points */
   int can_fail;       /* there is an index op */
   cpu_span uniform_step, row_load, row_store;
@@ -144,12 +150,15 @@ typedef struct {
   uint16_t *order; /* ports */
   cpu_folding *fold;
   cpu_spread *spread;
+  cpu_spill *spill;
   cpu_uniform *uniform;
   void *memory; /* of all the arrays */
 } cpu_code;
 
-/* keep: full values of earlier phases stay in their slots, for rows that fit
- * a block; else they are computed again. Owned: cpu_code_fini. */
+/* Full values that later phases use are computed again, or kept in their slots
+ * (rows that fit a block), or in memory where they are dear. Owned:
+ * cpu_code_fini. */
+enum { CPU_AGAIN, CPU_KEEP, CPU_SPILL };
 tsh_status cpu_lower(const tsh_kernel *k, const kit_value *v, uint32_t nphase,
                      int keep, const cpu_isa *isa, cpu_code *out,
                      tsh_err *err);
@@ -166,7 +175,8 @@ struct tsh_prog {
   uint16_t a, b;    /* GEMM: arguments of the dot */
   int64_t axis;     /* CALL */
   cpu_code code;    /* the plain form; of a CALL its epilogue */
-  cpu_code kept;    /* several phases, short rows; else empty */
+  cpu_code kept;    /* several phases, rows that fit a block; or empty */
+  cpu_code spilled; /* several phases, values kept in memory; or empty */
   cpu_code tail;    /* GEMM: what is done with the dot's results, which are
                        its argument narg */
   uint8_t *arg;     /* [narg] CPU_ARG_ bits */
@@ -218,6 +228,7 @@ struct cpu_run {
   uint8_t *kind;          /* [CPU_LINKS] per port */
   cpu_lanes *lanes;       /* [CPU_LINKS] per port, while lanes are outer points */
   cpu_place *tail_place;  /* [CPU_MAX_ARGS + 1], of a GEMM's tail */
+  char *spill;            /* CPU_SPILL_BYTES, or NULL before it is needed */
   char *gemm;             /* CPU_GEMM_BYTES, or NULL before it is needed */
   uint32_t nunit;         /* slots there are */
   uint32_t force;         /* CPU_FORCE_ bits, for tests: all ways agree */
@@ -264,6 +275,8 @@ struct cpu_isa {
 };
 extern const cpu_isa cpu_isa_base;
 extern const cpu_isa cpu_isa_v3;
+
+enum { CPU_SPILL_BYTES = 4 << 20 };
 
 /* Memory of a GEMM: packed B, packed A, a tile of results, offsets. */
 enum {

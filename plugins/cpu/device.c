@@ -63,11 +63,12 @@ static tsh_status scratch_init(tsh_dev *dev, tsh_err *err) {
   return cpu_scratch_grow(dev, 64, err);
 }
 
-tsh_status cpu_scratch_gemm(tsh_dev *dev, tsh_err *err) {
-  if (dev->run.gemm) return TSH_OK;
-  dev->run.gemm = get(dev, CPU_GEMM_BYTES);
-  if (dev->run.gemm) return TSH_OK;
-  return kit_fail(err, TSH_ENOMEM, "no memory for matrix products");
+tsh_status cpu_scratch_more(tsh_dev *dev, char **memory, uint64_t bytes,
+                            tsh_err *err) {
+  if (!*memory) *memory = get(dev, bytes);
+  if (*memory) return TSH_OK;
+  return kit_fail(err, TSH_ENOMEM, "no memory of %llu bytes to work in",
+                  (unsigned long long)bytes);
 }
 
 static void scratch_fini(tsh_dev *dev) {
@@ -79,6 +80,7 @@ static void scratch_fini(tsh_dev *dev) {
   put(dev, run->reg, table_bytes(run->nunit));
   put(dev, run->slots, slot_bytes(run->nunit));
   put(dev, run->gemm, CPU_GEMM_BYTES);
+  put(dev, run->spill, CPU_SPILL_BYTES);
   memset(run, 0, sizeof *run);
 }
 

@@ -29,9 +29,10 @@ void cpu_prog_free(tsh_prog *prog); /* takes NULL */
 tsh_status cpu_device_open(const cpu_isa *isa, const cpu_source *source,
                            const tsh_host *host, tsh_dev **out, tsh_err *err);
 void cpu_device_close(tsh_dev *dev); /* takes NULL and half-built ones */
-/* At least so many slots; the memory of products. */
+/* At least so many slots. Memory of the run that only some programs need. */
 tsh_status cpu_scratch_grow(tsh_dev *dev, uint32_t units, tsh_err *err);
-tsh_status cpu_scratch_gemm(tsh_dev *dev, tsh_err *err);
+tsh_status cpu_scratch_more(tsh_dev *dev, char **memory, uint64_t bytes,
+                            tsh_err *err);
 
 /* ---- ops.c -------------------------------------------------------------- */
 /* An instruction set by name, NULL when this machine has it not. The best one,

@@ -140,6 +140,7 @@ static tsh_status rows_pass(cpu_run *run, rows *w, const cpu_phase *ph) {
     if (cpu_cancelled(run)) return TSH_ECANCELLED;
     left -= n;
     if (left == 0) ends |= CPU_LAST;
+    cpu_aim_spills(run, w->code, w->fold->points, w->fold->points - left - n);
     rows_block(run, w, ph, (size_t)n, ends);
     ends = 0;
     if (left > 0) cpu_cursor_move(&w->at, &w->all, n);
@@ -178,9 +179,13 @@ tsh_status CPU_NAME(cpu_rows)(cpu_run *run, const tsh_prog *prog,
                               const tsh_launch *launch,
                               const cpu_space *outer, const cpu_space *fold) {
   rows w;
-  int short_rows = fold->points <= CPU_LANES && prog->kept.memory &&
-                   !(run->force & CPU_FORCE_PLAIN);
-  w.code = short_rows ? &prog->kept : &prog->code;
+  w.code = &prog->code;
+  if (!(run->force & CPU_FORCE_PLAIN) && prog->kept.memory) {
+    if (fold->points <= CPU_LANES)
+      w.code = &prog->kept;
+    else if (cpu_spill_fits(run, &prog->spilled, fold->points))
+      w.code = &prog->spilled;
+  }
   w.outer = outer;
   w.fold = fold;
   w.all.rank = outer->rank + fold->rank;

@@ -41,6 +41,27 @@ void CPU_NAME(cpu_store)(cpu_run *run, const cpu_code *code, cpu_span span,
                          const cpu_space *space, const cpu_cursor *c,
                          size_t n);
 
+/* Is there memory for the values that a row of n elements (or a block of so
+ * many lanes times elements) keeps? */
+static inline int cpu_spill_fits(const cpu_run *run, const cpu_code *code,
+                                 int64_t n) {
+  int64_t bytes = 0;
+  for (uint32_t i = 0; i < code->nspill; i++) bytes += code->spill[i].size;
+  return code->memory && run->spill &&
+         n <= (CPU_SPILL_BYTES - 64 * (int64_t)code->nspill) / bytes;
+}
+
+/* Registers of kept values: the lanes from element `at` of n on. */
+static inline void cpu_aim_spills(cpu_run *run, const cpu_code *code, int64_t n,
+                                  int64_t at) {
+  char *base = run->spill;
+  for (uint32_t i = 0; i < code->nspill; i++) {
+    const cpu_spill *s = &code->spill[i];
+    run->reg[s->d] = base + at * s->size;
+    base += (n * s->size + 63) / 64 * 64;
+  }
+}
+
 /* Lanes of a block: blocks end where a long last axis ends, so that they are
  * one run for every port; a short last axis is flattened. */
 size_t CPU_NAME(cpu_block)(const cpu_space *space, size_t most);

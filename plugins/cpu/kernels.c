@@ -25,10 +25,12 @@
   LANE_2(A, TY)                                                                \
   const TY c = xc[i];
 
-/* R: result; A: first operand; TY: compute type */
+/* R: result; A: first operand; TY: compute type. Flat, since one call keeps a
+ * loop scalar. */
 #define LOOP(fn, arity, R, A, TY, expr)                                        \
-  static void fn(void *pd, const void *pa, const void *pb, const void *pc,     \
-                 size_t n, cpu_run *run) {                                     \
+  static __attribute__((flatten)) void fn(                                     \
+      void *pd, const void *pa, const void *pb, const void *pc, size_t n,      \
+      cpu_run *run) {                                                          \
     typedef TY T __attribute__((unused));                                      \
     R *d = pd;                                                                 \
     LANES_##arity(A, TY)(void) pb, (void)pc, (void)run;                        \

@@ -45,6 +45,7 @@ static int parse(int argc, char **argv, options *o) {
 static int add_target(target *t, int n, dev_set *set, const char *name,
                       const char *label, int unfused) {
   plan_options po = {.unfused = unfused, .verify = 1};
+  if (getenv("FUZZ_TRACE")) po.dump = stderr;
   tsh_err err = {.size = sizeof err};
   if (dev_get(set, name, &t[n].d, &err) != TSH_OK ||
       plan_new(set, &po, &t[n].p, &err) != TSH_OK) {

@@ -68,9 +68,9 @@ plan_node *rig_own(rig *r, tsh_status rc, plan_node *x) {
   return r->node[r->n++] = x;
 }
 
-tsh_status rig_fails(rig *r, tsh_status rc, plan_node *x) {
+tsh_status rig_fails(rig *r, tsh_status rc, plan_node **x) {
   cr_expect_neq(rc, TSH_OK);
-  cr_expect_null(x);
+  cr_expect_null(*x);
   cr_expect_eq(r->err.code, rc);
   cr_expect_neq(r->err.text[0], 0);
   return rc;

@@ -26,8 +26,8 @@ void rig_drop(rig *r, plan_node *x);
  * a garbage collector does after a step. */
 void rig_drop_since(rig *r, uint32_t n, const plan_node *x);
 plan_node *rig_own(rig *r, tsh_status rc, plan_node *x); /* rc must be OK */
-/* The status of a recording that must fail, and leave no node. */
-tsh_status rig_fails(rig *r, tsh_status rc, plan_node *x);
+/* A recording that must fail: its status, and *x for its node. */
+tsh_status rig_fails(rig *r, tsh_status rc, plan_node **x);
 
 /* A rank and extents, as the two arguments that they are. */
 #define DIMS(...)                                                              \

@@ -70,16 +70,16 @@ Test(shape, an_error_names_both_shapes_and_the_extents) {
   rig_open(&r, "cpu");
   plan_operand in[2] = {operand_of(ramp(&r, DIMS(2, 3))),
                         operand_of(ramp(&r, DIMS(4, 3)))};
-  rig_fails(&r, plan_map(r.p, TSH_OP_add, in, 2, &y, &r.err), y);
+  rig_fails(&r, plan_map(r.p, TSH_OP_add, in, 2, &y, &r.err), &y);
   cr_expect_not_null(strstr(r.err.text, "add"), "%s", r.err.text);
   cr_expect_not_null(strstr(r.err.text, "[2,3]"), "%s", r.err.text);
   cr_expect_not_null(strstr(r.err.text, "[4,3]"), "%s", r.err.text);
   cr_expect_not_null(strstr(r.err.text, "2 and 4"), "%s", r.err.text);
-  rig_fails(&r, plan_matmul(r.p, in[0].node, in[1].node, &y, &r.err), y);
+  rig_fails(&r, plan_matmul(r.p, in[0].node, in[1].node, &y, &r.err), &y);
   cr_expect_not_null(strstr(r.err.text, "3 and 4"), "%s", r.err.text);
   rig_fails(&r,
             plan_reshape(r.p, in[0].node, shape_of(&r, DIMS(5)), &y, &r.err),
-            y);
+            &y);
   cr_expect_not_null(strstr(r.err.text, "[2,3]"), "%s", r.err.text);
   cr_expect_not_null(strstr(r.err.text, "[5]"), "%s", r.err.text);
   rig_close(&r);
