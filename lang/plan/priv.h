@@ -157,6 +157,9 @@ struct plan {
   plan_trace trace;
   uint32_t epoch, site, last_cut_site;
   int running, wants_cut;
+  dev *seen; /* device of the last op, and what its limits say */
+  uint64_t seen_budget;
+  int seen_slow;
 
   plan_shape **shape_table;
   uint32_t nshape, shape_cap;

@@ -272,6 +272,23 @@ static tsh_status check_where(const plan_operand *c, tsh_err *err) {
                                          : "a number");
 }
 
+/* The usual case: tensors of one shape, dtype and device, floats beside any
+ * numbers, an op that keeps the dtype. Nothing to convert or to check. */
+static plan_node *plain_operands(int op, const plan_operand *in, int n) {
+  plan_node *x = NULL;
+  for (int i = 0; i < n; i++) {
+    plan_node *y = in[i].node;
+    if (in[i].kind != PLAN_TENSOR) continue;
+    if (!x) x = y;
+    else if (y->shape != x->shape || y->dtype != x->dtype || y->d != x->d)
+      return NULL;
+  }
+  if (!x || plan_dtype_kind(x->dtype) != TSH_KIND_FLOAT ||
+      plan_ops[op].gives != GIVES_SAME || !(plan_ops[op].takes & TAKES_F))
+    return NULL;
+  return x;
+}
+
 tsh_status plan_map(plan *p, int op, const plan_operand *in, int n,
                     plan_node **out, tsh_err *err) {
   int where = op == TSH_OP_where, compute = 0, as;
@@ -280,6 +297,8 @@ tsh_status plan_map(plan *p, int op, const plan_operand *in, int n,
   plan_node *x;
   tsh_status rc;
   *out = NULL;
+  if (!where && (x = plain_operands(op, in, n)))
+    return record_map(p, op, x->dtype, x->d, x->shape, in, n, out, err);
   if (where && (rc = check_where(&in[0], err)) != TSH_OK) return rc;
   if (is_number_compare(op, in, n, &x, &num, &as))
     return compare_number(p, as, x, num, out, err);

@@ -6,12 +6,18 @@
 
 #define MIX UINT64_C(0x9e3779b97f4a7c15)
 
+/* Four products that do not wait for each other, then one step of the chain.
+ */
 static void hash_word(plan_trace *t, const trace_word *w) {
-  uint64_t part[sizeof *w / 8], h = t->hash;
+  uint64_t part[4], h;
+  _Static_assert(sizeof *w == sizeof part, "a word is hashed whole");
   memcpy(part, w, sizeof part);
-  for (size_t i = 0; i < sizeof part / sizeof *part; i++)
-    h = (h ^ part[i]) * MIX, h ^= h >> 32;
-  t->hash = h;
+  h = part[0] * MIX;
+  h ^= part[1] * UINT64_C(0xbf58476d1ce4e5b9);
+  h ^= part[2] * UINT64_C(0x94d049bb133111eb);
+  h ^= part[3] * UINT64_C(0xd6e8feb86659fd93);
+  h ^= h >> 29;
+  t->hash = ((t->hash << 23 | t->hash >> 41) ^ h) * MIX;
 }
 
 /* ---- scalars ---- */
@@ -138,30 +144,34 @@ static int encode(plan_trace *t, plan_node *n, trace_word *w) {
 /* Bytes that count towards a cut. What the device could never hold does not:
  * cutting would only try to. */
 static uint64_t trace_bytes(const plan_node *n) {
-  uint64_t memory = dev_props(n->d)->memory, bytes;
+  uint64_t memory, bytes;
   if (plan_is_view(n->op)) return 0;
   bytes = shape_bytes(n->shape, n->dtype);
+  if (bytes < UINT64_C(1) << 30) return bytes;
+  memory = dev_props(n->d)->memory;
   return bytes > (memory ? memory : UINT64_C(1) << 40) ? UINT64_C(1) << 20
                                                        : bytes;
 }
 
 /* Takes back what a half-encoded node left: leaves that nobody owns. */
-static void undo_encode(plan_trace *t, const plan_trace *before) {
-  for (uint32_t k = before->nleaf; k < t->nleaf; k++) t->leaf[k]->epoch = 0;
-  t->nleaf = before->nleaf;
-  t->nint = before->nint;
-  t->naux = before->naux;
-  t->hash = before->hash;
+static void undo_encode(plan_trace *t, uint32_t nleaf, const trace_word *w,
+                        uint64_t hash) {
+  for (uint32_t k = nleaf; k < t->nleaf; k++) t->leaf[k]->epoch = 0;
+  t->nleaf = nleaf;
+  t->nint = w->ints;
+  t->naux = w->aux;
+  t->hash = hash;
 }
 
 tsh_status trace_add(plan_trace *t, plan_node *n, tsh_err *err) {
-  plan_trace before = *t;
+  uint32_t nleaf = t->nleaf;
+  uint64_t hash = t->hash;
   trace_word w;
   if (!PLAN_GROW(t->node, t->node_cap, t->n + 1) ||
       !PLAN_GROW(t->word, t->word_cap, t->n + 1))
     return plan_nomem(err, "the trace");
   if (!encode(t, n, &w)) {
-    undo_encode(t, &before);
+    undo_encode(t, nleaf, &w, hash);
     return plan_nomem(err, "the trace");
   }
   hash_word(t, &w);
@@ -239,12 +249,19 @@ tsh_status trace_revive(plan *p, plan_node *n, tsh_err *err) {
 }
 
 /* ---- recording ---- */
+/* What note_cut asks of a device, kept for the next op on it. */
+static void see_device(plan *p, dev *d) {
+  const tsh_props *props = dev_props(d);
+  p->seen = d;
+  p->seen_slow = props->compile_us > 100;
+  p->seen_budget = props->memory ? props->memory / 4 : UINT64_C(4) << 30;
+}
+
 static void note_cut(plan *p, const plan_node *n) {
   plan_trace *t = &p->trace;
-  uint64_t memory = dev_props(n->d)->memory;
-  uint64_t budget = memory ? memory / 4 : UINT64_C(4) << 30;
-  if (dev_props(n->d)->compile_us > 100) t->slow_compile = 1;
-  if (t->bytes > budget) p->wants_cut = 1;
+  if (n->d != p->seen) see_device(p, n->d);
+  t->slow_compile |= p->seen_slow;
+  if (t->bytes > p->seen_budget) p->wants_cut = 1;
   if (p->tapes_open) return;
   if (t->n >= 4096) {
     p->last_cut_site = n->site;
