@@ -100,9 +100,12 @@ enum { TSH_DTYPES(TSH_X) TSH_NDTYPE = 32 };
  * exponent it is 1 for base 1, 1 or -1 for base -1, else 0.
  *
  * Fold order is the row-major order of the folded axes. Float sum and prod:
- * element i of a block of 16,384 goes to lane i mod 16 (lanes begin at the
- * start value), lanes are combined as l + (l+8), then +4, +2, +1, and blocks
- * left to right, beginning with the start value. dot is acc = fma(a, b, acc),
+ * element i of a block of 4,096 goes to lane i mod 16 (lanes begin at the start
+ * value), and lanes are combined as l + (l+8), then +4, +2, +1. The blocks are
+ * combined in pairs as they are complete, like a binary counter: two values of
+ * one level make one of the next, earlier + later; at the end what is left is
+ * combined from the last to the first, earlier + later. So the error grows with
+ * the logarithm of the number of blocks. dot is acc = fma(a, b, acc),
  * one chain over the folded elements in order. argmax(v, i), argmin(v, i)
  * give i's dtype: NaN wins, then the larger (smaller) v, then the smaller i.
  * All other folds are free of order; +0 and -0 are equal for argmax, argmin.

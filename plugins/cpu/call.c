@@ -35,10 +35,9 @@ tsh_status cpu_call_check(const tsh_kernel *k, tsh_err *err) {
   int out = rank[k->narg - 1];
   if (k->attr[0] < 0 || k->attr[0] >= rank[0] || third != gives ||
       (k->op == TSH_OP_index_add && out != rank[0]) || gives > TSH_MAX_RANK)
-    return kit_fail(err, TSH_EINVAL,
-                    "%s along axis %lld of rank %u, positions of rank %u",
-                    kit_op_name(k->op), (long long)k->attr[0], rank[0],
-                    rank[1]);
+    return kit_fail(
+        err, TSH_EINVAL, "%s along axis %lld of rank %u, positions of rank %u",
+        kit_op_name(k->op), (long long)k->attr[0], rank[0], rank[1]);
   return check_dtypes(k, err);
 }
 
@@ -68,16 +67,31 @@ RUN(add_i64, int64_t, *d + *s)
 static void run_of(const slab *b, void *d, const void *s, int64_t n, int64_t dd,
                    int64_t ds) {
   switch (b->add) {
-  case TSH_f32: add_f32(d, s, n, dd, ds); return;
-  case TSH_f64: add_f64(d, s, n, dd, ds); return;
-  case TSH_i32: add_i32(d, s, n, dd, ds); return;
-  case TSH_i64: add_i64(d, s, n, dd, ds); return;
-  default: break;
+  case TSH_f32:
+    add_f32(d, s, n, dd, ds);
+    return;
+  case TSH_f64:
+    add_f64(d, s, n, dd, ds);
+    return;
+  case TSH_i32:
+    add_i32(d, s, n, dd, ds);
+    return;
+  case TSH_i64:
+    add_i64(d, s, n, dd, ds);
+    return;
+  default:
+    break;
   }
   switch (b->bytes) {
-  case 1: copy_1(d, s, n, dd, ds); return;
-  case 4: copy_4(d, s, n, dd, ds); return;
-  default: copy_8(d, s, n, dd, ds); return;
+  case 1:
+    copy_1(d, s, n, dd, ds);
+    return;
+  case 4:
+    copy_4(d, s, n, dd, ds);
+    return;
+  default:
+    copy_8(d, s, n, dd, ds);
+    return;
   }
 }
 

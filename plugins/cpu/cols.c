@@ -12,7 +12,7 @@ typedef struct {
   size_t n;                  /* lanes of the block */
   int64_t idx[TSH_MAX_RANK]; /* of the folded element */
   int64_t f;
-  int far;                   /* the next element is not near in memory */
+  int far; /* the next element is not near in memory */
 } cols;
 
 static int64_t fold_offset(const cpu_run *run, const cols *w,
@@ -43,7 +43,7 @@ static void find_span(cpu_run *run, const cols *w, cpu_span span) {
                                     w->n, &at, &lanes->step);
     if (!lanes->one_run) at = 0;
     lanes->start = place->start + at;
-    if (port->op != TSH_OP_INDEX) lanes->at = place->base + at * port->size;
+    lanes->at = port->op == TSH_OP_INDEX ? NULL : place->base + at * port->size;
   }
 }
 
@@ -58,23 +58,32 @@ static void ask_ahead(const cpu_run *run, const cols *w, const cpu_port *port,
     __builtin_prefetch(at + 8 * row + i);
 }
 
+static void count_element(cpu_run *run, const cols *w, const cpu_port *port,
+                          const cpu_lanes *lanes, int64_t off) {
+  void *slot = run->reg[port->slot];
+  if (lanes->one_run)
+    CPU_NAME(cpu_iota)(slot, lanes->start + off, lanes->step, w->n, port->size);
+  else
+    CPU_NAME(cpu_iota_space)
+    (slot, lanes->start + off, run->place[port->arg].stride, w->outer, &w->at,
+     w->n, port->size);
+}
+
 static void load_element(cpu_run *run, const cols *w, unsigned i) {
   const cpu_port *port = &w->code->port[i];
-  const cpu_place *place = &run->place[port->arg];
   const cpu_lanes *lanes = &run->lanes[i];
   int64_t off = fold_offset(run, w, port);
-  char *at = lanes->at + off * port->size;
   void *slot = run->reg[port->slot];
   run->reg[i] = slot;
-  if (port->op == TSH_OP_INDEX && lanes->one_run)
-    CPU_NAME(cpu_iota)(slot, lanes->start + off, lanes->step, w->n,
-                       port->size);
-  else if (port->op == TSH_OP_INDEX)
-    CPU_NAME(cpu_iota_space)(slot, lanes->start + off, place->stride, w->outer,
-                             &w->at, w->n, port->size);
-  else if (!lanes->one_run)
-    CPU_NAME(cpu_gather_space)(slot, at, place->stride, w->outer, &w->at, w->n,
-                               port->size);
+  if (port->op == TSH_OP_INDEX) {
+    count_element(run, w, port, lanes, off);
+    return;
+  }
+  char *at = lanes->at + off * port->size;
+  if (!lanes->one_run)
+    CPU_NAME(cpu_gather_space)
+    (slot, at, run->place[port->arg].stride, w->outer, &w->at, w->n,
+     port->size);
   else if (lanes->step != 1 || port->copy)
     CPU_NAME(cpu_gather)(slot, at, lanes->step, w->n, port->size);
   else
@@ -100,8 +109,8 @@ static void store_element(cpu_run *run, const cols *w, unsigned i) {
   if (lanes->one_run)
     CPU_NAME(cpu_scatter)(at, src, lanes->step, w->n, port->size);
   else
-    CPU_NAME(cpu_scatter_space)(at, src, run->place[port->arg].stride,
-                                w->outer, &w->at, w->n, port->size);
+    CPU_NAME(cpu_scatter_space)
+    (at, src, run->place[port->arg].stride, w->outer, &w->at, w->n, port->size);
 }
 
 static void cols_element(cpu_run *run, const cols *w, const cpu_phase *ph) {
@@ -150,8 +159,7 @@ static void cols_stage(cpu_run *run, const cols *w, uint32_t p) {
   const cpu_phase *ph = &w->code->phase[p];
   int64_t len = w->fold->points > 0 ? w->fold->points : 1;
   CPU_NAME(cpu_run_steps)(run, w->code, ph->row_step, w->n);
-  if (run->bad_lane >= 0)
-    cpu_note_bad(run, (w->at.p + run->bad_lane) * len);
+  if (run->bad_lane >= 0) cpu_note_bad(run, (w->at.p + run->bad_lane) * len);
   /* A row value already has one lane per outer point. */
   for (uint32_t i = ph->spread.at; i < ph->spread.end; i++) {
     const cpu_spread *s = &w->code->spread[i];
@@ -173,8 +181,8 @@ static tsh_status cols_block(cpu_run *run, cols *w) {
 }
 
 tsh_status CPU_NAME(cpu_cols)(cpu_run *run, const tsh_prog *prog,
-                              const tsh_launch *launch,
-                              const cpu_space *outer, const cpu_space *fold) {
+                              const tsh_launch *launch, const cpu_space *outer,
+                              const cpu_space *fold) {
   cols w = {.code = &prog->code, .outer = outer, .fold = fold};
   size_t most = prog->code.col_lanes;
   if (!(run->force & CPU_FORCE_PLAIN) && prog->spilled.memory &&

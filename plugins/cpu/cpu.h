@@ -7,14 +7,14 @@
 #include "kit.h"
 
 enum {
-  CPU_LANES = 512,                  /* elements of a block */
-  CPU_OVERHANG = 32,                /* bytes that may be written behind the
-                                       lanes of a slot */
-  CPU_UNIT = CPU_LANES * 4 + 128,   /* bytes: a 4-byte slot, staggered so that
-                                       slots share no low address bits */
-  CPU_STATE = 8,                    /* units of a FOLD's state */
-  CPU_LINKS = 2048,                 /* table entries before the slots */
-  CPU_NARROW = 16 * 1024,           /* bytes of 16 lanes per outer point */
+  CPU_LANES = 512,                /* elements of a block */
+  CPU_OVERHANG = 32,              /* bytes that may be written behind the
+                                     lanes of a slot */
+  CPU_UNIT = CPU_LANES * 4 + 128, /* bytes: a 4-byte slot, staggered so that
+                                     slots share no low address bits */
+  CPU_STATE = 8,                  /* units of a FOLD's state */
+  CPU_LINKS = 2048,               /* table entries before the slots */
+  CPU_NARROW = 16 * 1024,         /* bytes of 16 lanes per outer point */
   CPU_MAX_INSTS = 1024,
   CPU_MAX_ARGS = 256
 };
@@ -160,8 +160,7 @@ typedef struct {
  * cpu_code_fini. */
 enum { CPU_AGAIN, CPU_KEEP, CPU_SPILL };
 tsh_status cpu_lower(const tsh_kernel *k, const kit_value *v, uint32_t nphase,
-                     int keep, const cpu_isa *isa, cpu_code *out,
-                     tsh_err *err);
+                     int keep, const cpu_isa *isa, cpu_code *out, tsh_err *err);
 void cpu_code_fini(cpu_code *code); /* takes a zeroed one */
 
 /* ---- programs (compile.c) ----------------------------------------------- */
@@ -169,8 +168,8 @@ enum { CPU_FORM_PROGRAM, CPU_FORM_GEMM, CPU_FORM_CALL };
 
 struct tsh_prog {
   uint8_t form;
-  uint8_t dtype;    /* GEMM: of the dot */
-  uint8_t has_dot;  /* so lanes should be outer points */
+  uint8_t dtype;   /* GEMM: of the dot */
+  uint8_t has_dot; /* so lanes should be outer points */
   uint16_t op, rank, nfold, narg;
   uint16_t a, b;    /* GEMM: arguments of the dot */
   int64_t axis;     /* CALL */
@@ -226,12 +225,12 @@ struct cpu_run {
   const uint32_t *cancel; /* never NULL */
   cpu_place *place;       /* [CPU_MAX_ARGS + 1] */
   uint8_t *kind;          /* [CPU_LINKS] per port */
-  cpu_lanes *lanes;       /* [CPU_LINKS] per port, while lanes are outer points */
-  cpu_place *tail_place;  /* [CPU_MAX_ARGS + 1], of a GEMM's tail */
-  char *spill;            /* CPU_SPILL_BYTES, or NULL before it is needed */
-  char *gemm;             /* CPU_GEMM_BYTES, or NULL before it is needed */
-  uint32_t nunit;         /* slots there are */
-  uint32_t force;         /* CPU_FORCE_ bits, for tests: all ways agree */
+  cpu_lanes *lanes; /* [CPU_LINKS] per port, while lanes are outer points */
+  cpu_place *tail_place; /* [CPU_MAX_ARGS + 1], of a GEMM's tail */
+  char *spill;           /* CPU_SPILL_BYTES, or NULL before it is needed */
+  char *gemm;            /* CPU_GEMM_BYTES, or NULL before it is needed */
+  uint32_t nunit;        /* slots there are */
+  uint32_t force;        /* CPU_FORCE_ bits, for tests: all ways agree */
   char *slots;
 };
 enum { CPU_FORCE_ROWS = 1, CPU_FORCE_COLS = 2, CPU_FORCE_PLAIN = 4 };
@@ -240,15 +239,14 @@ enum { CPU_FORCE_ROWS = 1, CPU_FORCE_COLS = 2, CPU_FORCE_PLAIN = 4 };
 /* The launch's axes of a bit mask, joined where every used argument allows it;
  * fills space and from stride[at] on the strides of run->place. Returns the
  * number of axes. full: only CPU_ARG_FULL arguments move along them. */
-int cpu_space_axes(cpu_run *run, const tsh_prog *prog,
-                   const tsh_launch *launch, uint32_t axes, int at, int full,
-                   cpu_space *space);
+int cpu_space_axes(cpu_run *run, const tsh_prog *prog, const tsh_launch *launch,
+                   uint32_t axes, int at, int full, cpu_space *space);
 #define CPU_AXES(first, end) ((UINT32_C(1) << (end)) - (UINT32_C(1) << (first)))
 void cpu_space_bases(cpu_run *run, const tsh_prog *prog,
                      const tsh_launch *launch);
 /* run->kind of ports whose lanes run over the space. row: of row ports. */
-void cpu_space_kinds(cpu_run *run, const cpu_code *code,
-                     const cpu_space *space, int row);
+void cpu_space_kinds(cpu_run *run, const cpu_code *code, const cpu_space *space,
+                     int row);
 void cpu_cursor_set(cpu_cursor *c, const cpu_space *space, int64_t p);
 void cpu_cursor_move(cpu_cursor *c, const cpu_space *space, int64_t n);
 /* Are lanes better outer points than folded elements? */

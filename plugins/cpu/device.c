@@ -13,7 +13,9 @@ static void put(tsh_dev *dev, void *p, uint64_t bytes) {
   if (p) dev->pool.source->put(p, (bytes + 63) / 64 * 64);
 }
 
-static uint64_t slot_bytes(uint32_t units) { return (uint64_t)units * CPU_UNIT; }
+static uint64_t slot_bytes(uint32_t units) {
+  return (uint64_t)units * CPU_UNIT;
+}
 
 static uint64_t table_bytes(uint32_t units) {
   return (CPU_LINKS + (uint64_t)units) * sizeof(void *);

@@ -36,6 +36,12 @@ typedef int64_t mask_f64 __attribute__((vector_size(VECTOR), aligned(8)));
 #define STEP_FN(fn, T, expr)                                                   \
   static inline T fn(T a, T b) { return (T)(expr); }
 
+#define BEGIN(f, T, value)                                                     \
+  static void f##_begin(void *out, void *state, size_t n) {                    \
+    (void)state;                                                               \
+    for (size_t i = 0; i < n; i++) ((T *)out)[i] = value;                      \
+  }
+
 /* ---- float sum and prod: 16 lanes in blocks of 16,384 ------------------- */
 #define LANED(name, dt, T, start, expr)                                        \
   STEP_FN(name##_##dt, T, expr)                                                \
@@ -90,10 +96,7 @@ typedef int64_t mask_f64 __attribute__((vector_size(VECTOR), aligned(8)));
     }                                                                          \
   }                                                                            \
   typedef T name##_##dt##_grid[CPU_NARROW / LANES / sizeof(T)];                \
-  static void name##_##dt##_begin(void *out, void *state, size_t n) {          \
-    (void)state;                                                               \
-    for (size_t i = 0; i < n; i++) ((T *)out)[i] = START_##start(dt, T);       \
-  }                                                                            \
+  BEGIN(name##_##dt, T, START_##start(dt, T))                                  \
   /* Lanes that no element came to hold the start value, which changes         \
    * nothing: they are left out. */                                            \
   static void name##_##dt##_col_join(T *total, name##_##dt##_grid *lane,       \
@@ -143,14 +146,11 @@ static void free_end(void *out, void *state, size_t n, int64_t count) {
     T *d = out;                                                                \
     (void)none, (void)state;                                                   \
     for (size_t r = 0; r < rows; r++)                                          \
-      d[r] = name##_##dt##_row(                                                \
-          ends & CPU_FIRST ? (T)START_##start(dt, T) : d[r],                   \
-          (const T *)x + r * n, n);                                            \
+      d[r] =                                                                   \
+          name##_##dt##_row(ends & CPU_FIRST ? (T)START_##start(dt, T) : d[r], \
+                            (const T *)x + r * n, n);                          \
   }                                                                            \
-  static void name##_##dt##_begin(void *out, void *state, size_t n) {          \
-    (void)state;                                                               \
-    for (size_t i = 0; i < n; i++) ((T *)out)[i] = START_##start(dt, T);       \
-  }                                                                            \
+  BEGIN(name##_##dt, T, START_##start(dt, T))                                  \
   static void name##_##dt##_step(void *out, void *state, const void *x,        \
                                  const void *none, size_t n, int64_t f) {      \
     T *d = out;                                                                \
@@ -227,8 +227,10 @@ static void free_end(void *out, void *state, size_t n, int64_t count) {
     return from;                                                               \
   }                                                                            \
   FREE(name, dt, T, start)
-#define MAXIMUM(name, dt, T, start, expr) EXTREME(name, dt, T, start, expr, >, 0)
-#define MINIMUM(name, dt, T, start, expr) EXTREME(name, dt, T, start, expr, <, 1)
+#define MAXIMUM(name, dt, T, start, expr)                                      \
+  EXTREME(name, dt, T, start, expr, >, 0)
+#define MINIMUM(name, dt, T, start, expr)                                      \
+  EXTREME(name, dt, T, start, expr, <, 1)
 
 /* ---- dot: one chain per row, so several rows go side by side ------------ */
 #define DOT(name, dt, T, start, expr)                                          \
@@ -250,10 +252,7 @@ static void free_end(void *out, void *state, size_t n, int64_t count) {
       *d = acc;                                                                \
     }                                                                          \
   }                                                                            \
-  static void name##_##dt##_begin(void *out, void *state, size_t n) {          \
-    (void)state;                                                               \
-    memset(out, 0, n * sizeof(T));                                             \
-  }                                                                            \
+  BEGIN(name##_##dt, T, START_##start(dt, T))                                  \
   static void name##_##dt##_step(void *out, void *state, const void *pa,       \
                                  const void *pb, size_t n, int64_t f) {        \
     T *d = out;                                                                \
@@ -319,10 +318,7 @@ static void free_end(void *out, void *state, size_t n, int64_t count) {
       name##_##dt##_##it##_row(best, d + r, v, at, n);                         \
     }                                                                          \
   }                                                                            \
-  static void name##_##dt##_##it##_begin(void *out, void *state, size_t n) {   \
-    (void)state;                                                               \
-    memset(out, 0, n * sizeof(I));                                             \
-  }                                                                            \
+  BEGIN(name##_##dt##_##it, I, 0)                                              \
   static void name##_##dt##_##it##_step(void *out, void *state,                \
                                         const void *pv, const void *pi,        \
                                         size_t n, int64_t f) {                 \
@@ -346,28 +342,29 @@ static void free_end(void *out, void *state, size_t n, int64_t count) {
 #define ARGMIN(name, dt, T, start, expr) ARG_PAIR(name, dt, T, <)
 
 /* ---- which op is made how ----------------------------------------------- */
-#define FLOAT_sum     LANED
-#define FLOAT_prod    LANED
-#define FLOAT_max     MAXIMUM
-#define FLOAT_min     MINIMUM
-#define FLOAT_dot     DOT
-#define FLOAT_argmax  ARGMAX
-#define FLOAT_argmin  ARGMIN
-#define WHOLE_sum     PLAIN
-#define WHOLE_prod    PLAIN
-#define WHOLE_max     PLAIN
-#define WHOLE_min     PLAIN
-#define WHOLE_any     PLAIN
-#define WHOLE_all     PLAIN
-#define WHOLE_dot     DOT
-#define WHOLE_argmax  ARGMAX
-#define WHOLE_argmin  ARGMIN
-#define FOLDS_B(name, start, fe, ie) WHOLE_##name(name, bool, uint8_t, start, ie)
+#define FLOAT_sum    LANED
+#define FLOAT_prod   LANED
+#define FLOAT_max    MAXIMUM
+#define FLOAT_min    MINIMUM
+#define FLOAT_dot    DOT
+#define FLOAT_argmax ARGMAX
+#define FLOAT_argmin ARGMIN
+#define WHOLE_sum    PLAIN
+#define WHOLE_prod   PLAIN
+#define WHOLE_max    PLAIN
+#define WHOLE_min    PLAIN
+#define WHOLE_any    PLAIN
+#define WHOLE_all    PLAIN
+#define WHOLE_dot    DOT
+#define WHOLE_argmax ARGMAX
+#define WHOLE_argmin ARGMIN
+#define FOLDS_B(name, start, fe, ie)                                           \
+  WHOLE_##name(name, bool, uint8_t, start, ie)
 #define FOLDS_FI(name, start, fe, ie)                                          \
   FLOAT_##name(name, f32, float, start, fe)                                    \
-  FLOAT_##name(name, f64, double, start, fe)                                   \
-  WHOLE_##name(name, i32, int32_t, start, ie)                                  \
-  WHOLE_##name(name, i64, int64_t, start, ie)
+      FLOAT_##name(name, f64, double, start, fe)                               \
+          WHOLE_##name(name, i32, int32_t, start, ie)                          \
+              WHOLE_##name(name, i64, int64_t, start, ie)
 #define FOLDS_FIB(name, start, fe, ie)                                         \
   FOLDS_FI(name, start, fe, ie) FOLDS_B(name, start, fe, ie)
 
@@ -377,11 +374,11 @@ TSH_OPS_FOLD(CPU_X)
 #undef CPU_X
 
 /* ---- the table ---------------------------------------------------------- */
-#define ROW_B(f)        [CPU_bool] = &f##_bool
+#define ROW_B(f) [CPU_bool] = &f##_bool
 #define ROW_FI(f)                                                              \
   [CPU_f32] = &f##_f32, [CPU_f64] = &f##_f64, [CPU_i32] = &f##_i32,            \
   [CPU_i64] = &f##_i64
-#define ROW_FIB(f)      ROW_FI(f), ROW_B(f)
+#define ROW_FIB(f)             ROW_FI(f), ROW_B(f)
 #define ROW_SAME(f, takes, id) [id - FIRST] = {ROW_##takes(f)},
 #define ROW_SECOND(f, takes, id)
 
@@ -392,11 +389,12 @@ static const cpu_fold *const folds[IDS][CPU_NDTYPE] = {TSH_OPS_FOLD(CPU_X)};
 #undef CPU_X
 
 #define ARG_ROW(f)                                                             \
-  {{&f##_f32_i32, &f##_f32_i64},                                               \
-   {&f##_f64_i32, &f##_f64_i64},                                               \
-   {&f##_i32_i32, &f##_i32_i64},                                               \
-   {&f##_i64_i32, &f##_i64_i64},                                               \
-   {&f##_bool_i32, &f##_bool_i64}}
+  {                                                                            \
+    {&f##_f32_i32, &f##_f32_i64}, {&f##_f64_i32, &f##_f64_i64},                \
+        {&f##_i32_i32, &f##_i32_i64}, {&f##_i64_i32, &f##_i64_i64}, {          \
+      &f##_bool_i32, &f##_bool_i64                                             \
+    }                                                                          \
+  }
 static const cpu_fold *const args[2][CPU_NDTYPE][2] = {ARG_ROW(fold_argmax),
                                                        ARG_ROW(fold_argmin)};
 

@@ -20,7 +20,7 @@
 #include <immintrin.h>
 #endif
 
-enum { ROWS = CPU_GEMM_ROWS, DEPTH = CPU_GEMM_DEPTH, MR = 6 };
+enum { ROWS = CPU_GEMM_ROWS, DEPTH = CPU_GEMM_DEPTH, MR = 6, SWEEP = 4096 };
 
 /* A launch seen as a product. Offsets in elements. */
 typedef struct {
@@ -39,8 +39,8 @@ typedef struct {
 } gemm;
 
 /* Offsets of `count` points from `from` on, along strides of one operand. */
-static void offsets(const cpu_space *space, const int64_t *stride,
-                    int64_t from, int64_t count, int64_t *out) {
+static void offsets(const cpu_space *space, const int64_t *stride, int64_t from,
+                    int64_t count, int64_t *out) {
   cpu_cursor c;
   if (space->rank <= 1) {
     int64_t step = space->rank ? stride[0] : 0;
@@ -128,6 +128,12 @@ static tsh_status tail(cpu_run *run, const gemm *g, int64_t i, int64_t ni,
   return TSH_OK;
 }
 
+/* Few rows, and columns one after the other. */
+static int sweeps(const gemm *g) {
+  return g->m.points <= 4 && g->n.points >= 32 && g->n.rank == 1 &&
+         g->b->stride[g->bn] == 1;
+}
+
 /* ---- float and double --------------------------------------------------- */
 #define T        float
 #define FN(name) name##_f32
@@ -192,9 +198,12 @@ static void find_axes(cpu_run *run, gemm *g, const tsh_launch *launch) {
   for (int k = 0; k < outer; k++) {
     uint32_t bit = UINT32_C(1) << k;
     if (launch->extent[k] == 1) continue;
-    if (sa[k] != 0 && sb[k] == 0) m |= bit;
-    else if (sa[k] == 0 && sb[k] != 0) n |= bit;
-    else batch |= bit;
+    if (sa[k] != 0 && sb[k] == 0)
+      m |= bit;
+    else if (sa[k] == 0 && sb[k] != 0)
+      n |= bit;
+    else
+      batch |= bit;
   }
   int at = cpu_space_axes(run, prog, launch, batch, 0, 0, &g->batch);
   g->am = at;
@@ -244,7 +253,8 @@ static void tail_bases(cpu_run *run, const gemm *g, const cpu_cursor *c) {
     const cpu_place *from = &run->place[i];
     int64_t at = 0;
     for (int k = 0; k < g->batch.rank; k++) at += c->idx[k] * from->stride[k];
-    run->tail_place[i].base = from->base + at * prog->bytes[i];
+    run->tail_place[i].base =
+        from->base ? from->base + at * prog->bytes[i] : NULL;
     run->tail_place[i].start = from->start + at;
   }
 }

@@ -56,8 +56,8 @@ static void FN(pack_b)(const gemm *g, const T *b, int64_t nj, int64_t nk,
   enum { NR = FN(NR) };
   int line = FN(in_line)(g->kb_off, nk);
   for (int64_t j = 0; j < nj; j += NR, out += nk * NR)
-    FN(pack_panel)(b, g->n_off + j, g->kb_off, line, nj - j < NR ? nj - j : NR,
-                   nk, out);
+    FN(pack_panel)
+    (b, g->n_off + j, g->kb_off, line, nj - j < NR ? nj - j : NR, nk, out);
 }
 
 /* ni rows as panels [nk][MR]; the last may have fewer rows. */
@@ -88,7 +88,7 @@ static void FN(pack_a)(const gemm *g, const T *a, int64_t ni, int64_t nk,
 #define NAMED(r)                                                               \
   const T *a##r = a[r];                                                        \
   VEC x##r = VZERO, y##r = VZERO;
-#define LOADED(r)    x##r = VLOAD(c[r]), y##r = VLOAD(c[r] + FN(VW));
+#define LOADED(r) x##r = VLOAD(c[r]), y##r = VLOAD(c[r] + FN(VW));
 #define STORED(r)                                                              \
   VSTORE(c[r], x##r);                                                          \
   VSTORE(c[r] + FN(VW), y##r);
@@ -151,12 +151,24 @@ MICRO(6, ROWS_6)
 static void FN(micro_any)(int64_t mr, const T *const a[MR], int64_t step,
                           const T *b, int64_t nk, T *const c[MR], int first) {
   switch (mr) {
-  case 1: FN(micro_1)(a, step, b, nk, c, first); break;
-  case 2: FN(micro_2)(a, step, b, nk, c, first); break;
-  case 3: FN(micro_3)(a, step, b, nk, c, first); break;
-  case 4: FN(micro_4)(a, step, b, nk, c, first); break;
-  case 5: FN(micro_5)(a, step, b, nk, c, first); break;
-  default: FN(micro_6)(a, step, b, nk, c, first); break;
+  case 1:
+    FN(micro_1)(a, step, b, nk, c, first);
+    break;
+  case 2:
+    FN(micro_2)(a, step, b, nk, c, first);
+    break;
+  case 3:
+    FN(micro_3)(a, step, b, nk, c, first);
+    break;
+  case 4:
+    FN(micro_4)(a, step, b, nk, c, first);
+    break;
+  case 5:
+    FN(micro_5)(a, step, b, nk, c, first);
+    break;
+  default:
+    FN(micro_6)(a, step, b, nk, c, first);
+    break;
   }
 }
 
@@ -189,8 +201,8 @@ static tsh_status FN(block)(cpu_run *run, gemm *g, const T *a, const T *b,
       const T *rows[MR];
       T *c[MR];
       for (int64_t r = 0; r < mr; r++) {
-        rows[r] = plain ? a + g->m_off[i + r] + g->ka_off[0]
-                        : pack + i * nk + r;
+        rows[r] =
+            plain ? a + g->m_off[i + r] + g->ka_off[0] : pack + i * nk + r;
         c[r] = (T *)g->c_row[i + r] + j;
       }
       if (whole) {
@@ -238,12 +250,61 @@ static tsh_status FN(rows)(cpu_run *run, gemm *g, const T *a, const T *b,
   return TSH_OK;
 }
 
+/* ---- few rows ----------------------------------------------------------- */
+/* Packing B would cost more than the product: rows of B are added to the rows
+ * of results, four at a time, so that B is read once and in order. */
+static void FN(sweep_row)(const T *const *b, const T *a, int64_t nk, T *c,
+                          int64_t nj, int first) {
+  const T zero = 0, *b0 = b[0];
+  if (nk == 4) {
+    const T *b1 = b[1], *b2 = b[2], *b3 = b[3];
+    CPU_LANES_FREE
+    for (int64_t j = 0; j < nj; j++) {
+      T acc = fma(a[0], b0[j], first ? zero : c[j]);
+      acc = fma(a[1], b1[j], acc);
+      acc = fma(a[2], b2[j], acc);
+      c[j] = fma(a[3], b3[j], acc);
+    }
+    return;
+  }
+  CPU_LANES_FREE
+  for (int64_t j = 0; j < nj; j++) c[j] = fma(a[0], b0[j], first ? zero : c[j]);
+}
+
+static tsh_status FN(sweep)(cpu_run *run, gemm *g, const T *a, const T *b) {
+  int64_t rows = g->m.points, depth = g->k.points, columns = g->n.points;
+  int64_t width = rows == 1 ? SWEEP : SWEEP / 4;
+  offsets(&g->m, g->a->stride + g->am, 0, rows, g->m_off);
+  for (int64_t j = 0; j < columns; j += width) {
+    int64_t nj = columns - j < width ? columns - j : width;
+    aim_results(run, g, 0, rows, j, nj);
+    for (int64_t k = 0, nk; k < depth; k += nk) {
+      int64_t at_a[4], at_b[4];
+      const T *line[4];
+      nk = depth - k < 4 ? 1 : 4;
+      if (cpu_cancelled(run)) return TSH_ECANCELLED;
+      offsets(&g->k, g->a->stride + g->ak, k, nk, at_a);
+      offsets(&g->k, g->b->stride + g->ak, k, nk, at_b);
+      for (int i = 0; i < nk; i++) line[i] = b + at_b[i] + j;
+      for (int64_t r = 0; r < rows; r++) {
+        T x[4];
+        for (int i = 0; i < nk; i++) x[i] = a[g->m_off[r] + at_a[i]];
+        FN(sweep_row)(line, x, nk, (T *)g->c_row[r], nj, k == 0);
+      }
+    }
+    tsh_status rc = tail(run, g, 0, rows, j, nj);
+    if (rc != TSH_OK) return rc;
+  }
+  return TSH_OK;
+}
+
 static tsh_status FN(product)(cpu_run *run, gemm *g, int64_t at_a,
                               int64_t at_b) {
   enum { NR = FN(NR), WIDTH = FN(WIDTH) };
   const T *a = (const T *)g->a->base + at_a;
   const T *b = (const T *)g->b->base + at_b;
   int64_t depth = g->k.points, columns = g->n.points;
+  if (sweeps(g)) return FN(sweep)(run, g, a, b);
   int packed = depth <= CPU_GEMM_B / CPU_GEMM_WIDTH;
   for (int64_t j = 0; j < columns; j += WIDTH) {
     int64_t nj = columns - j < WIDTH ? columns - j : WIDTH;

@@ -11,8 +11,8 @@
 #include "interp.h"
 
 /* ---- steps --------------------------------------------------------------- */
-void CPU_NAME(cpu_run_steps)(cpu_run *run, const cpu_code *code,
-                             cpu_span steps, size_t n) {
+void CPU_NAME(cpu_run_steps)(cpu_run *run, const cpu_code *code, cpu_span steps,
+                             size_t n) {
   void **reg = run->reg;
   for (uint32_t i = steps.at; i < steps.end; i++) {
     const cpu_step *s = &code->step[i];
@@ -29,8 +29,8 @@ size_t CPU_NAME(cpu_block)(const cpu_space *space, size_t most) {
 }
 
 tsh_status CPU_NAME(cpu_walk)(cpu_run *run, const cpu_code *code,
-                              const cpu_space *space, int64_t p,
-                              int64_t count, size_t block) {
+                              const cpu_space *space, int64_t p, int64_t count,
+                              size_t block) {
   const cpu_phase *ph = &code->phase[0];
   cpu_cursor c;
   cpu_cursor_set(&c, space, p);
@@ -64,9 +64,9 @@ static tsh_status run_walk(cpu_run *run, const tsh_prog *prog,
 typedef struct {
   const cpu_code *code;
   const cpu_space *outer, *fold;
-  cpu_space all;              /* outer axes, then folded ones */
-  cpu_cursor row, at;         /* in outer, in all */
-  size_t nrow;                /* rows of this block */
+  cpu_space all;                 /* outer axes, then folded ones */
+  cpu_cursor row, at;            /* in outer, in all */
+  size_t nrow;                   /* rows of this block */
   char column[2][CPU_LANES * 8]; /* one folded element of all rows */
 } rows;
 
@@ -78,20 +78,20 @@ static void note_rows(cpu_run *run, const rows *w) {
 
 static void rows_stage(cpu_run *run, const rows *w, uint32_t p) {
   const cpu_phase *ph = &w->code->phase[p];
-  size_t len = w->fold->points < CPU_LANES ? (size_t)w->fold->points : CPU_LANES;
+  size_t len =
+      w->fold->points < CPU_LANES ? (size_t)w->fold->points : CPU_LANES;
   CPU_NAME(cpu_run_steps)(run, w->code, ph->row_step, w->nrow);
   note_rows(run, w);
   for (uint32_t i = ph->spread.at; i < ph->spread.end; i++) {
     const cpu_spread *s = &w->code->spread[i];
     run->reg[s->d] = run->reg[s->slot];
-    CPU_NAME(cpu_spread_rows)(run->reg[s->slot], run->reg[s->src], w->nrow,
-                              len, s->size);
+    CPU_NAME(cpu_spread_rows)
+    (run->reg[s->slot], run->reg[s->src], w->nrow, len, s->size);
   }
 }
 
 /* Short rows fold faster element by element over all rows at once. */
-static void fold_short(cpu_run *run, rows *w, const cpu_folding *f,
-                       size_t n) {
+static void fold_short(cpu_run *run, rows *w, const cpu_folding *f, size_t n) {
   void *d = run->reg[f->d], *state = run->reg[f->state];
   const char *a = run->reg[f->a], *b = run->reg[f->b];
   f->fold->col_begin(d, state, w->nrow);
@@ -99,15 +99,15 @@ static void fold_short(cpu_run *run, rows *w, const cpu_folding *f,
     void *x = w->column[0], *y = w->column[1];
     CPU_NAME(cpu_gather)(x, a + i * f->size_a, (int64_t)n, w->nrow, f->size_a);
     if (f->b != f->a)
-      CPU_NAME(cpu_gather)(y, b + i * f->size_b, (int64_t)n, w->nrow,
-                           f->size_b);
+      CPU_NAME(cpu_gather)
+      (y, b + i * f->size_b, (int64_t)n, w->nrow, f->size_b);
     f->fold->col_step(d, state, x, f->b != f->a ? y : x, w->nrow, (int64_t)i);
   }
   f->fold->col_end(d, state, w->nrow, (int64_t)n);
 }
 
-static void fold_rows(cpu_run *run, rows *w, const cpu_folding *f,
-                      size_t n, int ends) {
+static void fold_rows(cpu_run *run, rows *w, const cpu_folding *f, size_t n,
+                      int ends) {
   if (n <= 24 && w->nrow >= 16 && w->nrow <= f->fold->lanes)
     fold_short(run, w, f, n);
   else
@@ -116,8 +116,8 @@ static void fold_rows(cpu_run *run, rows *w, const cpu_folding *f,
 }
 
 /* n folded elements of each row. */
-static void rows_block(cpu_run *run, rows *w, const cpu_phase *ph,
-                       size_t n, int ends) {
+static void rows_block(cpu_run *run, rows *w, const cpu_phase *ph, size_t n,
+                       int ends) {
   const cpu_code *code = w->code;
   size_t lanes = w->nrow * n;
   CPU_NAME(cpu_load)(run, code, ph->load, &w->all, &w->at, lanes);
@@ -176,8 +176,8 @@ static tsh_status run_rows(cpu_run *run, rows *w, const tsh_launch *launch) {
 }
 
 tsh_status CPU_NAME(cpu_rows)(cpu_run *run, const tsh_prog *prog,
-                              const tsh_launch *launch,
-                              const cpu_space *outer, const cpu_space *fold) {
+                              const tsh_launch *launch, const cpu_space *outer,
+                              const cpu_space *fold) {
   rows w;
   w.code = &prog->code;
   if (!(run->force & CPU_FORCE_PLAIN) && prog->kept.memory) {

@@ -29,10 +29,12 @@ enum { CPU_DTYPES(CPU_X) CPU_NDTYPE };
 static inline int cpu_row(int dtype) {
   switch (dtype) {
 #define CPU_X(name, type, kind)                                                \
-  case TSH_##name: return CPU_##name;
+  case TSH_##name:                                                             \
+    return CPU_##name;
     CPU_DTYPES(CPU_X)
 #undef CPU_X
-  default: return -1;
+  default:
+    return -1;
   }
 }
 
@@ -50,8 +52,7 @@ void CPU_NAME(cpu_gather_space)(void *d, const char *base,
                                 const int64_t *stride, const cpu_space *space,
                                 const cpu_cursor *from, size_t n, int size);
 void CPU_NAME(cpu_scatter_space)(char *base, const void *s,
-                                 const int64_t *stride,
-                                 const cpu_space *space,
+                                 const int64_t *stride, const cpu_space *space,
                                  const cpu_cursor *from, size_t n, int size);
 /* start, start + step, ... as i32 or i64 */
 void CPU_NAME(cpu_iota)(void *d, int64_t start, int64_t step, size_t n,

@@ -28,9 +28,9 @@
 /* R: result; A: first operand; TY: compute type. Flat, since one call keeps a
  * loop scalar. */
 #define LOOP(fn, arity, R, A, TY, expr)                                        \
-  static __attribute__((flatten)) void fn(                                     \
-      void *pd, const void *pa, const void *pb, const void *pc, size_t n,      \
-      cpu_run *run) {                                                          \
+  static __attribute__((flatten)) void fn(void *pd, const void *pa,            \
+                                          const void *pb, const void *pc,      \
+                                          size_t n, cpu_run *run) {            \
     typedef TY T __attribute__((unused));                                      \
     R *d = pd;                                                                 \
     LANES_##arity(A, TY)(void) pb, (void)pc, (void)run;                        \
@@ -48,12 +48,12 @@
 
 #define KERNELS_F(ar, name, gives, fe, ie)                                     \
   KERNEL_##gives(ar, name, f32, float, fe)                                     \
-  KERNEL_##gives(ar, name, f64, double, fe)
+      KERNEL_##gives(ar, name, f64, double, fe)
 #define KERNELS_I(ar, name, gives, fe, ie)                                     \
   KERNEL_##gives(ar, name, i32, int32_t, ie)                                   \
-  KERNEL_##gives(ar, name, i64, int64_t, ie)
+      KERNEL_##gives(ar, name, i64, int64_t, ie)
 #define KERNELS_B(ar, name, gives, fe, ie)                                     \
-  KERNEL_##gives(ar, name, bool, uint8_t, (ie) & 1)
+  KERNEL_##gives(ar, name, bool, uint8_t, (ie)&1)
 #define KERNELS_FI(ar, name, gives, fe, ie)                                    \
   KERNELS_F(ar, name, gives, fe, ie) KERNELS_I(ar, name, gives, fe, ie)
 #define KERNELS_IB(ar, name, gives, fe, ie)                                    \
@@ -69,8 +69,7 @@ TSH_OPS_MAP3(CPU_X)
 #undef CPU_X
 
 /* ---- where: the condition is a bool, not of the compute type ------------ */
-#define CPU_X(dt, TY, kind)                                                    \
-  LOOP(where_##dt, 3, TY, uint8_t, TY, a ? b : c)
+#define CPU_X(dt, TY, kind) LOOP(where_##dt, 3, TY, uint8_t, TY, a ? b : c)
 CPU_DTYPES(CPU_X)
 #undef CPU_X
 
@@ -119,11 +118,11 @@ INDEX(index_i32, int32_t)
 INDEX(index_i64, int64_t)
 
 /* ---- the tables --------------------------------------------------------- */
-#define ROW_F(name)   [CPU_f32] = map_##name##_f32, [CPU_f64] = map_##name##_f64
-#define ROW_I(name)   [CPU_i32] = map_##name##_i32, [CPU_i64] = map_##name##_i64
-#define ROW_IB(name)  ROW_I(name), [CPU_bool] = map_##name##_bool
-#define ROW_FI(name)  ROW_F(name), ROW_I(name)
-#define ROW_FIB(name) ROW_F(name), ROW_IB(name)
+#define ROW_F(name)                 [CPU_f32] = map_##name##_f32, [CPU_f64] = map_##name##_f64
+#define ROW_I(name)                 [CPU_i32] = map_##name##_i32, [CPU_i64] = map_##name##_i64
+#define ROW_IB(name)                ROW_I(name), [CPU_bool] = map_##name##_bool
+#define ROW_FI(name)                ROW_F(name), ROW_I(name)
+#define ROW_FIB(name)               ROW_F(name), ROW_IB(name)
 #define ENTRY_SAME(id, takes, name) [id] = {ROW_##takes(name)},
 #define ENTRY_BOOL(id, takes, name) [id] = {ROW_##takes(name)},
 #define ENTRY_TO(id, takes, name)
@@ -140,8 +139,10 @@ static cpu_map_fn *const wheres[CPU_NDTYPE] = {CPU_DTYPES(CPU_X)};
 #undef CPU_X
 
 #define CPU_X(dt, TY, kind)                                                    \
-  [CPU_##dt] = {[CPU_f32] = cast_##dt##_f32, [CPU_f64] = cast_##dt##_f64,      \
-                [CPU_i32] = cast_##dt##_i32, [CPU_i64] = cast_##dt##_i64,      \
+  [CPU_##dt] = {[CPU_f32] = cast_##dt##_f32,                                   \
+                [CPU_f64] = cast_##dt##_f64,                                   \
+                [CPU_i32] = cast_##dt##_i32,                                   \
+                [CPU_i64] = cast_##dt##_i64,                                   \
                 [CPU_bool] = cast_##dt##_bool},
 static cpu_map_fn *const casts[CPU_NDTYPE][CPU_NDTYPE] = {CPU_DTYPES(CPU_X)};
 #undef CPU_X
@@ -150,12 +151,17 @@ cpu_map_fn *CPU_NAME(cpu_map)(int op, int compute, int dtype) {
   int from = cpu_row(compute), to = cpu_row(dtype);
   if (from < 0 || to < 0 || op < 0 || op >= MAP_IDS) return NULL;
   switch (op) {
-  case TSH_OP_cast: return casts[from][to];
-  case TSH_OP_where: return wheres[from];
-  case TSH_OP_sin: return from == CPU_f32 ? sin_any : maps[op][from];
-  case TSH_OP_cos: return from == CPU_f32 ? cos_any : maps[op][from];
+  case TSH_OP_cast:
+    return casts[from][to];
+  case TSH_OP_where:
+    return wheres[from];
+  case TSH_OP_sin:
+    return from == CPU_f32 ? sin_any : maps[op][from];
+  case TSH_OP_cos:
+    return from == CPU_f32 ? cos_any : maps[op][from];
   case TSH_OP_index:
     return from == CPU_i32 ? index_i32 : from == CPU_i64 ? index_i64 : NULL;
-  default: return maps[op][from];
+  default:
+    return maps[op][from];
   }
 }

@@ -27,7 +27,7 @@ tsh_status cpu_lack(const cpu_lowering *l, uint32_t i, tsh_err *err) {
 }
 
 tsh_status cpu_add_step(cpu_lowering *l, uint32_t i, int full, uint16_t d,
-                           tsh_err *err) {
+                        tsh_err *err) {
   const tsh_inst *in = cpu_inst(l, i);
   cpu_step *s = &l->code->step[l->nstep++];
   uint16_t r[3] = {0, 0, 0};
@@ -46,7 +46,8 @@ static void add_ports(cpu_lowering *l) {
   cpu_code *c = l->code;
   for (uint32_t i = 0; i < l->n; i++) {
     const tsh_inst *in = cpu_inst(l, i);
-    if (!l->need[i] || !(cpu_is_port(in->op) || in->op == TSH_OP_STORE)) continue;
+    if (!l->need[i] || !(cpu_is_port(in->op) || in->op == TSH_OP_STORE))
+      continue;
     cpu_port *port = &c->port[c->nport];
     int dtype = in->op == TSH_OP_STORE ? l->v[in->a].dtype : l->v[i].dtype;
     port->op = (uint8_t)in->op;
@@ -121,8 +122,9 @@ static tsh_status add_stage(cpu_lowering *l, uint32_t p, tsh_err *err) {
   ph->row_step.end = l->nstep;
   ph->spread.at = c->nspread;
   for (uint32_t i = 0; i < l->n; i++) {
-    uint32_t ready = cpu_is_class(cpu_inst(l, i)->op, KIT_FOLD) ? l->v[i].phase + 1u
-                                                : l->v[i].phase;
+    uint32_t ready = cpu_is_class(cpu_inst(l, i)->op, KIT_FOLD)
+                         ? l->v[i].phase + 1u
+                         : l->v[i].phase;
     if (!l->spread[i] || ready != p) continue;
     cpu_spread *s = &c->spread[c->nspread];
     l->wide[i] = s->d = (uint16_t)(c->nport + c->nspread++);
@@ -200,7 +202,8 @@ static tsh_status emit(cpu_lowering *l, tsh_err *err) {
   mark_copies(l);
   rc = add_uniforms(l, err);
   add_row_ports(l);
-  for (uint32_t p = 0; rc == TSH_OK && p < l->nphase && l->keep == CPU_KEEP; p++)
+  for (uint32_t p = 0; rc == TSH_OK && p < l->nphase && l->keep == CPU_KEEP;
+       p++)
     cpu_note_uses(l, p);
   for (uint32_t p = 0; rc == TSH_OK && p < l->nphase; p++) {
     rc = add_stage(l, p, err);
@@ -219,7 +222,8 @@ static tsh_status emit(cpu_lowering *l, tsh_err *err) {
 tsh_status cpu_lower(const tsh_kernel *k, const kit_value *v, uint32_t nphase,
                      int keep, const cpu_isa *isa, cpu_code *out,
                      tsh_err *err) {
-  cpu_lowering l = {.k = k, .v = v, .isa = isa, .n = k->ninst, .nphase = nphase};
+  cpu_lowering l = {
+      .k = k, .v = v, .isa = isa, .n = k->ninst, .nphase = nphase};
   size_t at = 0;
   tsh_status rc;
   memset(out, 0, sizeof *out);

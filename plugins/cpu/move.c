@@ -42,7 +42,8 @@ RUN(64)
   static inline void count_##W(int##W##_t *d, int64_t start, int64_t step,     \
                                size_t n) {                                     \
     int##W##_t v = (int##W##_t)start, by = (int##W##_t)step;                   \
-    for (size_t i = 0; i < n; i++) d[i] = (int##W##_t)(v + (int##W##_t)i * by); \
+    for (size_t i = 0; i < n; i++)                                             \
+      d[i] = (int##W##_t)(v + (int##W##_t)i * by);                             \
   }
 COUNT(32)
 COUNT(64)
@@ -51,9 +52,15 @@ COUNT(64)
 /* Runs F with the pointers of each element size. */
 #define BY_SIZE(size, F)                                                       \
   switch (size) {                                                              \
-  case 1: F(8); break;                                                         \
-  case 4: F(32); break;                                                        \
-  default: F(64); break;                                                       \
+  case 1:                                                                      \
+    F(8);                                                                      \
+    break;                                                                     \
+  case 4:                                                                      \
+    F(32);                                                                     \
+    break;                                                                     \
+  default:                                                                     \
+    F(64);                                                                     \
+    break;                                                                     \
   }
 
 void CPU_NAME(cpu_splat)(void *d, const void *value, size_t n, int size) {
@@ -174,8 +181,7 @@ void CPU_NAME(cpu_gather_space)(void *d, const char *base,
 }
 
 void CPU_NAME(cpu_scatter_space)(char *base, const void *s,
-                                 const int64_t *stride,
-                                 const cpu_space *space,
+                                 const int64_t *stride, const cpu_space *space,
                                  const cpu_cursor *from, size_t n, int size) {
   void *d = base;
 #define F(W) put_space_##W(d, s, stride, space, from, n)

@@ -27,7 +27,8 @@ static uint16_t op_cost(int op, int compute) {
   case TSH_OP_rsqrt:
   case TSH_OP_reciprocal:
   case TSH_OP_floordiv:
-  case TSH_OP_addcdiv: return compute == TSH_f32 || compute == TSH_f64 ? 2 : 9;
+  case TSH_OP_addcdiv:
+    return compute == TSH_f32 || compute == TSH_f64 ? 2 : 9;
   case TSH_OP_exp:
   case TSH_OP_expm1:
   case TSH_OP_log:
@@ -40,8 +41,10 @@ static uint16_t op_cost(int op, int compute) {
   case TSH_OP_mod:
   case TSH_OP_fmod:
   case TSH_OP_pow:
-  case TSH_OP_random: return 9;
-  default: return 1;
+  case TSH_OP_random:
+    return 9;
+  default:
+    return 1;
   }
 }
 
@@ -61,8 +64,7 @@ enum { WORTH_MEMORY = 5 }; /* a value that costs more is not computed again */
 
 /* Does full value o, used in phase p, come from memory? */
 static int comes_from_memory(const cpu_lowering *l, uint16_t o, uint32_t p) {
-  return l->keep == CPU_SPILL && l->v[o].phase < p &&
-         l->cost[o] > WORTH_MEMORY;
+  return l->keep == CPU_SPILL && l->v[o].phase < p && l->cost[o] > WORTH_MEMORY;
 }
 
 /* FOLDs and full STOREs belong to one phase; a full value to each phase that
@@ -75,7 +77,8 @@ static void find_members_of(cpu_lowering *l, uint32_t p) {
     if (cpu_is_class(in->op, KIT_FOLD) ||
         (in->op == TSH_OP_STORE && !cpu_is_row_store(l, in)))
       m[i] = (uint8_t)here;
-    else if (cpu_is_full(l, i) && here && (l->keep == CPU_KEEP || l->spilled[i]))
+    else if (cpu_is_full(l, i) && here &&
+             (l->keep == CPU_KEEP || l->spilled[i]))
       m[i] = 1;
     for (int j = 0; m[i] && j < cpu_arity(in->op); j++) {
       uint16_t o = cpu_operand(in, j);
@@ -99,7 +102,8 @@ static uint32_t time_of(const cpu_lowering *l, uint32_t p, uint32_t i) {
   return p * (l->n + 1) + i;
 }
 
-/* Operands of FOLDs and STOREs are read when all steps of the phase are done. */
+/* Operands of FOLDs and STOREs are read when all steps of the phase are done.
+ */
 void cpu_note_uses(cpu_lowering *l, uint32_t p) {
   const uint8_t *m = l->member + (size_t)p * l->n;
   for (uint32_t i = 0; i < l->n; i++) {
@@ -124,7 +128,8 @@ static int reads_buffer(const cpu_lowering *l, const tsh_inst *in) {
 static int may_be_direct(const cpu_lowering *l, uint32_t p, uint32_t s) {
   const uint8_t *m = l->member + (size_t)p * l->n;
   uint16_t v = cpu_inst(l, s)->a;
-  if (!m[v] || !cpu_is_class(cpu_inst(l, v)->op, KIT_MAP) || l->spilled[v]) return 0;
+  if (!m[v] || !cpu_is_class(cpu_inst(l, v)->op, KIT_MAP) || l->spilled[v])
+    return 0;
   if (l->code->port[l->reg[s]].size != kit_dtype_bytes(l->v[v].dtype)) return 0;
   for (uint32_t i = 0; i < l->n; i++) {
     const tsh_inst *in = cpu_inst(l, i);
@@ -222,12 +227,14 @@ tsh_status cpu_add_phase(cpu_lowering *l, uint32_t p, tsh_err *err) {
 
   ph->step.at = l->nstep;
   for (uint32_t i = 0; i < l->n && rc == TSH_OK; i++)
-    if (m[i] && cpu_is_class(cpu_inst(l, i)->op, KIT_MAP)) rc = add_full_step(l, p, i, err);
+    if (m[i] && cpu_is_class(cpu_inst(l, i)->op, KIT_MAP))
+      rc = add_full_step(l, p, i, err);
   ph->step.end = l->nstep;
 
   ph->fold.at = l->nfold;
   for (uint32_t i = 0; i < l->n && rc == TSH_OK; i++)
-    if (m[i] && cpu_is_class(cpu_inst(l, i)->op, KIT_FOLD)) rc = add_folding(l, i, err);
+    if (m[i] && cpu_is_class(cpu_inst(l, i)->op, KIT_FOLD))
+      rc = add_folding(l, i, err);
   ph->fold.end = l->nfold;
 
   ph->store.at = l->norder;

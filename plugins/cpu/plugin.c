@@ -120,8 +120,7 @@ static tsh_status run_launch(tsh_dev *dev, const tsh_launch *launch) {
   cpu_run *run = &dev->run;
   run->bad_at = -1;
   run->cancel = launch->flags & TSH_LAUNCH_UPDATE ? &dev->never : dev->cancel;
-  if (prog->form == CPU_FORM_CALL)
-    return cpu_call(run, prog, launch, dev->isa);
+  if (prog->form == CPU_FORM_CALL) return cpu_call(run, prog, launch, dev->isa);
   if (prog->form == CPU_FORM_GEMM && !(run->force & CPU_FORCE_PLAIN))
     return dev->isa->gemm(run, prog, launch);
   return dev->isa->program(run, prog, launch);
@@ -164,8 +163,7 @@ static tsh_status wait_ticket(tsh_dev *dev, uint64_t ticket,
   (void)timeout_ns;
   if (ticket <= dev->ticket) return TSH_OK;
   return kit_fail(err, TSH_EINVAL, "ticket %llu, the last is %llu",
-                  (unsigned long long)ticket,
-                  (unsigned long long)dev->ticket);
+                  (unsigned long long)ticket, (unsigned long long)dev->ticket);
 }
 
 const tsh_plugin *tsh_plugin_query(uint32_t host_major, uint32_t host_minor) {

@@ -14,8 +14,9 @@
 
 #define LARGE (UINT64_C(1) << 20) /* from here on mapped, with large pages */
 #define PAGE  (UINT64_C(2) << 20)
-#define LOOK  (UINT64_C(64) << 20) /* requests that are compared with what the
-                                      machine has; also the slack of the cache */
+#define LOOK                                                                   \
+  (UINT64_C(64) << 20) /* requests that are compared with what the             \
+                          machine has; also the slack of the cache */
 
 /* ---- the system --------------------------------------------------------- */
 /* Maps `bytes` at an address that is a multiple of a large page. */
@@ -87,8 +88,7 @@ enum { HEADER = 64 };
 static tsh_buf *block_new(const cpu_pool *pool, uint32_t class_) {
   uint64_t bytes = block_bytes(class_);
   int inside = bytes + HEADER < LARGE;
-  tsh_buf *buf =
-      pool->source->get(inside ? HEADER + bytes : HEADER, HEADER);
+  tsh_buf *buf = pool->source->get(inside ? HEADER + bytes : HEADER, HEADER);
   if (!buf) return NULL;
   buf->mem = inside ? (char *)buf + HEADER : pool->source->get(bytes, PAGE);
   buf->bytes = bytes;
@@ -131,8 +131,8 @@ void cpu_pool_fini(cpu_pool *pool) {
 /* Before fresh memory is taken: the cache must not make the process larger
  * than its work ever was, and the machine must have the memory. */
 static tsh_status make_room(cpu_pool *pool, uint64_t bytes, tsh_err *err) {
-  uint64_t most = pool->used + bytes > pool->peak ? pool->used + bytes
-                                                  : pool->peak;
+  uint64_t most =
+      pool->used + bytes > pool->peak ? pool->used + bytes : pool->peak;
   uint64_t keep = most + LOOK - pool->used - bytes;
   if (pool->cached > keep) shrink(pool, keep);
   pool->unchecked += bytes;

@@ -11,8 +11,8 @@ static void count_lanes(cpu_run *run, const cpu_port *port, int kind,
   if (cpu_find_lanes(run, port, kind, space, c, n, &at, &step))
     CPU_NAME(cpu_iota)(slot, place->start + at, step, n, port->size);
   else
-    CPU_NAME(cpu_iota_space)(slot, place->start, place->stride, space, c, n,
-                             port->size);
+    CPU_NAME(cpu_iota_space)
+    (slot, place->start, place->stride, space, c, n, port->size);
 }
 
 static inline void load_lanes(cpu_run *run, const cpu_code *code, unsigned i,
@@ -28,13 +28,13 @@ static inline void load_lanes(cpu_run *run, const cpu_code *code, unsigned i,
   if (port->op == TSH_OP_INDEX) {
     count_lanes(run, port, kind, space, c, n);
   } else if (!cpu_find_lanes(run, port, kind, space, c, n, &at, &step)) {
-    CPU_NAME(cpu_gather_space)(slot, place->base, place->stride, space, c, n,
-                               port->size);
+    CPU_NAME(cpu_gather_space)
+    (slot, place->base, place->stride, space, c, n, port->size);
   } else if (step == 1 && !port->copy) {
     run->reg[i] = place->base + at * port->size;
   } else {
-    CPU_NAME(cpu_gather)(slot, place->base + at * port->size, step, n,
-                         port->size);
+    CPU_NAME(cpu_gather)
+    (slot, place->base + at * port->size, step, n, port->size);
   }
 }
 
@@ -62,16 +62,15 @@ static inline void store_lanes(cpu_run *run, const cpu_code *code, unsigned i,
   int64_t at, step;
   if (port->direct && src != run->reg[port->slot]) return;
   if (cpu_find_lanes(run, port, run->kind[i], space, c, n, &at, &step))
-    CPU_NAME(cpu_scatter)(place->base + at * port->size, src, step, n,
-                          port->size);
+    CPU_NAME(cpu_scatter)
+    (place->base + at * port->size, src, step, n, port->size);
   else
-    CPU_NAME(cpu_scatter_space)(place->base, src, place->stride, space, c, n,
-                                port->size);
+    CPU_NAME(cpu_scatter_space)
+    (place->base, src, place->stride, space, c, n, port->size);
 }
 
 void CPU_NAME(cpu_load)(cpu_run *run, const cpu_code *code, cpu_span span,
-                        const cpu_space *space, const cpu_cursor *c,
-                        size_t n) {
+                        const cpu_space *space, const cpu_cursor *c, size_t n) {
   for (uint32_t i = span.at; i < span.end; i++)
     load_lanes(run, code, code->order[i], space, c, n);
 }
@@ -100,11 +99,21 @@ static uint64_t scalar_bits(const cpu_uniform *u, const tsh_launch *launch) {
   if (u->scalar < 0) return w.bits;
   const tsh_scalar *s = &launch->scalar[u->scalar];
   switch (u->dtype) {
-  case TSH_f32: w.f = (float)s->f; break;
-  case TSH_f64: w.d = s->f; break;
-  case TSH_i32: w.i = (int32_t)s->i; break;
-  case TSH_bool: w.bits = s->i != 0; break;
-  default: w.bits = (uint64_t)s->i; break;
+  case TSH_f32:
+    w.f = (float)s->f;
+    break;
+  case TSH_f64:
+    w.d = s->f;
+    break;
+  case TSH_i32:
+    w.i = (int32_t)s->i;
+    break;
+  case TSH_bool:
+    w.bits = s->i != 0;
+    break;
+  default:
+    w.bits = (uint64_t)s->i;
+    break;
   }
   return w.bits;
 }
@@ -140,4 +149,3 @@ void CPU_NAME(cpu_ports)(cpu_run *run, const cpu_code *code,
   cpu_space_kinds(run, code, space, row);
   fill_splats(run, code, row, lanes);
 }
-

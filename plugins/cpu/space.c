@@ -21,9 +21,8 @@ static int joins(const cpu_run *run, const tsh_prog *prog,
   return 1;
 }
 
-int cpu_space_axes(cpu_run *run, const tsh_prog *prog,
-                   const tsh_launch *launch, uint32_t axes, int at, int full,
-                   cpu_space *space) {
+int cpu_space_axes(cpu_run *run, const tsh_prog *prog, const tsh_launch *launch,
+                   uint32_t axes, int at, int full, cpu_space *space) {
   const int64_t *ext = launch->extent;
   int64_t lin[TSH_MAX_RANK], step = 1;
   int n = 0, before = -1; /* the launch's axis that became axis n - 1 */
@@ -71,8 +70,8 @@ static int kind_of(const cpu_space *space, const int64_t *stride) {
   return zero ? CPU_SPLAT : dense ? CPU_LINEAR : CPU_MIXED;
 }
 
-void cpu_space_kinds(cpu_run *run, const cpu_code *code,
-                     const cpu_space *space, int row) {
+void cpu_space_kinds(cpu_run *run, const cpu_code *code, const cpu_space *space,
+                     int row) {
   for (uint32_t i = 0; i < code->nport; i++)
     if (code->port[i].row == row)
       run->kind[i] =

@@ -26,6 +26,7 @@ enum {
   EX_ALIGN = 64,
   EX_BLOCK = 128, /* points that an instruction handles in one go */
   EX_LANES = 16,  /* of a fold, see the op table */
+  EX_LEVELS = 52, /* of its blocks: 4,096 times 2^51 elements are 2^63 */
   EX_STORAGE =
       TSH_BIT(TSH_f32) | TSH_BIT(TSH_i32) | TSH_BIT(TSH_i64) | TSH_BIT(TSH_bool)
 };
@@ -57,9 +58,10 @@ typedef struct {
 
 typedef void (*ex_map)(const ex_args *x);
 
-/* A fold under way over one row. */
+/* A fold under way over one row. level[k] holds a value of 2^k blocks while
+ * bit k of the number of full blocks is set. */
 typedef struct {
-  ex_cell lane[EX_LANES], acc;
+  ex_cell lane[EX_LANES], level[EX_LEVELS], acc;
   int64_t count;
 } ex_fold;
 

@@ -126,11 +126,11 @@ ex_map ex_map_get(int op, int dtype, int to) {
 }
 
 /* ---- FOLD of one operand ------------------------------------------------ */
-/* Element i of a block of 16,384 belongs to lane i mod 16. When a block is
- * full, or the row ends, the lanes are combined in halves and join what the
- * blocks before have given. Only float sum and prod need just this order; for
- * the others it is as good as any. */
-enum { FOLD_BLOCK = 16384 };
+/* Element i of a block of 4,096 belongs to lane i mod 16. When a block is full,
+ * the lanes are combined in halves, and the blocks in pairs, as a binary number
+ * is counted up. Only float sum and prod need just this order; for the others
+ * it is as good as any. */
+enum { FOLD_BLOCK = 4096 };
 
 #define LOWEST_f32       -INFINITY
 #define LOWEST_i32       INT32_MIN
@@ -154,17 +154,22 @@ enum { FOLD_BLOCK = 16384 };
       f->lane[i].m_##dtype = START_##start(dtype);                             \
   }                                                                            \
   static void name##_begin_##dtype(ex_fold *f) {                               \
-    f->acc.m_##dtype = START_##start(dtype);                                   \
     f->count = 0;                                                              \
     name##_lanes_##dtype(f);                                                   \
   }                                                                            \
-  static void name##_join_##dtype(ex_fold *f) {                                \
-    ex_cell *l = f->lane;                                                      \
+  static T name##_halve_##dtype(ex_cell *l) {                                  \
     for (int half = EX_LANES / 2; half; half /= 2)                             \
       for (int i = 0; i < half; i++)                                           \
         l[i].m_##dtype =                                                       \
             name##_both_##dtype(l[i].m_##dtype, l[i + half].m_##dtype);        \
-    f->acc.m_##dtype = name##_both_##dtype(f->acc.m_##dtype, l->m_##dtype);    \
+    return l->m_##dtype;                                                       \
+  }                                                                            \
+  static void name##_join_##dtype(ex_fold *f) {                                \
+    T v = name##_halve_##dtype(f->lane);                                       \
+    int k = 0;                                                                 \
+    for (int64_t b = f->count / FOLD_BLOCK - 1; b & 1; b /= 2)                 \
+      v = name##_both_##dtype(f->level[k++].m_##dtype, v);                     \
+    f->level[k].m_##dtype = v;                                                 \
     name##_lanes_##dtype(f);                                                   \
   }                                                                            \
   static void name##_step_##dtype(ex_fold *f, const ex_args *x) {              \
@@ -175,8 +180,12 @@ enum { FOLD_BLOCK = 16384 };
     }                                                                          \
   }                                                                            \
   static void name##_end_##dtype(ex_fold *f, ex_cell *out) {                   \
-    if (f->count % FOLD_BLOCK) name##_join_##dtype(f);                         \
-    *out = f->acc;                                                             \
+    T v = START_##start(dtype);                                                \
+    int k = 0;                                                                 \
+    if (f->count % FOLD_BLOCK) v = name##_halve_##dtype(f->lane);              \
+    for (int64_t b = f->count / FOLD_BLOCK; b; b /= 2, k++)                    \
+      if (b & 1) v = name##_both_##dtype(f->level[k].m_##dtype, v);            \
+    out->m_##dtype = v;                                                        \
   }
 
 #define FOLD_OF_1(takes, ...) EACH_##takes(FOLD, __VA_ARGS__)

@@ -45,7 +45,7 @@ suite() {
   local live='' name log p f rc=0 why='' begin=$SECONDS
   if [ "$1" = -v ]; then live=1 && shift; fi
   # shellcheck disable=SC2154 # logs is the caller's
-  name=$1 log=$logs/${1//\//-}
+  name=$1 log=$logs/${1//[\/ ]/-}
   shift
   rm -f "$log".san.*
   if [ -n "$live" ]; then

@@ -156,23 +156,30 @@ static int combines_lanes(int op, int dtype) {
          cf_kind(dtype) == TSH_KIND_FLOAT;
 }
 
-/* Blocks of 16,384 in 16 lanes, the order of float sum and prod. */
-static uint64_t fold_lanes(const eval *e, const tsh_inst *in, int dtype,
-                           int64_t first) {
+/* One block in 16 lanes, as float sum and prod go. */
+static uint64_t fold_block(const eval *e, const tsh_inst *in, int dtype,
+                           int64_t first, int64_t n) {
   const int op = in->op;
-  uint64_t acc = start_of(op, dtype), lane[16];
-  for (int64_t block = 0; block < e->inner; block += 16384) {
-    int64_t end = e->inner - block < 16384 ? e->inner - block : 16384;
-    for (int l = 0; l < 16; l++) lane[l] = start_of(op, dtype);
-    for (int64_t i = 0; i < end; i++)
-      lane[i % 16] = cf_step(op, dtype, lane[i % 16],
-                             at_point(e, in->a, first + block + i), 0);
-    for (int half = 8; half; half /= 2)
-      for (int l = 0; l < half; l++)
-        lane[l] = cf_step(op, dtype, lane[l], lane[l + half], 0);
-    acc = cf_step(op, dtype, acc, lane[0], 0);
-  }
-  return acc;
+  uint64_t lane[16];
+  for (int l = 0; l < 16; l++) lane[l] = start_of(op, dtype);
+  for (int64_t i = 0; i < n; i++)
+    lane[i % 16] =
+        cf_step(op, dtype, lane[i % 16], at_point(e, in->a, first + i), 0);
+  for (int half = 8; half; half /= 2)
+    for (int l = 0; l < half; l++)
+      lane[l] = cf_step(op, dtype, lane[l], lane[l + half], 0);
+  return lane[0];
+}
+
+/* Blocks of 4,096 in pairs. What the header's binary counter gives, seen from
+ * the end: the largest power of two of blocks that leaves some, then these. */
+static uint64_t fold_blocks(const eval *e, const tsh_inst *in, int dtype,
+                            int64_t first, int64_t n) {
+  int64_t half = 4096;
+  if (n <= half) return fold_block(e, in, dtype, first, n);
+  while (n - half > half) half *= 2;
+  return cf_step(in->op, dtype, fold_blocks(e, in, dtype, first, half),
+                 fold_blocks(e, in, dtype, first + half, n - half), 0);
 }
 
 /* 1 when (v, i) goes before (w, k): NaN, then the larger or smaller, then the
@@ -209,7 +216,7 @@ static void eval_fold(eval *e, const tsh_inst *in, value *r) {
     if (op == TSH_OP_argmax || op == TSH_OP_argmin)
       acc = fold_position(e, in, dtype, first);
     else if (combines_lanes(op, dtype))
-      acc = fold_lanes(e, in, dtype, first);
+      acc = fold_blocks(e, in, dtype, first, e->inner);
     else
       for (int64_t i = first; i < first + e->inner; i++)
         acc = cf_step(op, dtype, acc, at_point(e, in->a, i),

@@ -131,12 +131,13 @@ static void run_pattern(cf *t, subject *s, const pattern *p,
 }
 
 static void run_long(cf *t, subject *s) {
-  static const int64_t n[3] = {65537, LONG, 65537};
-  static const pattern columns = {"", PLANE, {2, N}, {1, 2}, 1, 1};
+  static const int64_t n[] = {4095,  4096, 4097,  8192, 12293,
+                              65537, LONG, 12293, 65537};
+  static const pattern columns = {"", PLANE, {9, N}, {1, 9}, 1, 1};
   if (!cf_begin(t, "fold/%s/%s/long", cf_dtype_name(s->dtype), s->row->name))
     return;
-  for (int i = 0; i < 3; i++) {
-    const pattern *p = i < 2 ? &patterns[0] : &columns;
+  for (int i = 0; i < 9; i++) {
+    const pattern *p = i < 7 ? &patterns[0] : &columns;
     cf_job j;
     cf_mem_fill(&s->out[p->kern], 0xa5);
     place(s, p, n[i], 0, &j);

@@ -61,13 +61,12 @@ static int conversions_are_right(void) {
          cf_ulp(TSH_f32, 0x80000001, 1) == 3;
 }
 
-/* sum of 1, 2^-24, 2^-24, ...: only the 16 lanes keep the small ones. */
-static int lanes_are_right(void) {
-  enum { N = 33 };
-  static uint8_t x[4 * N], y[4];
-  cf_mem in = {NULL, x, x, sizeof x, TSH_f32};
+/* The evaluator's sum of n f32; NaN when it fails. */
+static double sum_of(const float *x, int64_t n) {
+  uint8_t *bytes = (uint8_t *)x, y[4];
+  cf_mem in = {NULL, bytes, bytes, (uint64_t)n * sizeof *x, TSH_f32};
   cf_mem out = {NULL, y, y, sizeof y, TSH_f32};
-  const int64_t extent[1] = {N}, one[1] = {1};
+  const int64_t one[1] = {1};
   cf_kern k;
   cf_job j;
   int64_t bad;
@@ -77,15 +76,35 @@ static int lanes_are_right(void) {
   cf_load(&k, 0, 0);
   cf_inst(&k, TSH_OP_sum, TSH_f32, 0, 0, 0);
   cf_store(&k, 1, 1, TSH_ROW);
-  for (int i = 0; i < N; i++)
-    cf_put(x, i, TSH_f32, cf_from_double(TSH_f32, i ? 0x1p-24 : 1));
-  cf_job_init(&j, &k, "lanes");
-  cf_job_extent(&j, extent);
+  cf_job_init(&j, &k, "sum");
+  cf_job_extent(&j, &n);
   cf_job_arg(&j, 0, &in, 0, one);
   cf_job_arg(&j, 1, &out, 0, one);
+  if (cf_eval(&j, &bad) != TSH_OK) return NAN;
+  return cf_to_double(TSH_f32, cf_get(y, 0, TSH_f32));
+}
+
+/* sum of 1, 2^-24, 2^-24, ...: only the 16 lanes keep the small ones. */
+static int lanes_are_right(void) {
+  enum { N = 33 };
+  float x[N] = {1};
+  for (int i = 1; i < N; i++) x[i] = 0x1p-24F;
   /* Lane 0 loses its two; each of the other fifteen holds 2^-23. */
-  return cf_eval(&j, &bad) == TSH_OK &&
-         cf_to_double(TSH_f32, cf_get(y, 0, TSH_f32)) == 1 + 15 * 0x1p-23;
+  return sum_of(x, N) == 1 + 15 * 0x1p-23;
+}
+
+/* Seven blocks, the last of one element, in units of 2^-24, which 1 loses:
+ * ((1 + 1u) + (1u + 2u)) + ((1u + 0) + 1u) is 1 + 4u, then 1 + 6u. Blocks from
+ * left to right give 1 + 4u, and so do those left at the end; and half a block
+ * would keep the two elements that lane 0 of the first one loses. */
+static int blocks_are_right(void) {
+  enum { BLOCK = 4096, N = 6 * BLOCK + 1 };
+  static const float units[7] = {0, 1, 1, 2, 1, 0, 1};
+  static float x[N];
+  for (int b = 1; b < 7; b++) x[b * BLOCK] = units[b] * 0x1p-24F;
+  x[0] = 1;
+  x[BLOCK / 2] = x[BLOCK / 2 + 16] = 0x1p-24F;
+  return sum_of(x, N) == 1 + 6 * 0x1p-24;
 }
 
 /* ---- the groups --------------------------------------------------------- */
@@ -127,6 +146,7 @@ int cf_selftest(const cf *t) {
   count(&s, philox_is_right(), "evaluator/philox");
   count(&s, conversions_are_right(), "evaluator/conversions");
   count(&s, lanes_are_right(), "evaluator/lanes");
+  count(&s, blocks_are_right(), "evaluator/blocks");
   for (int g = 0; g < NGROUP; g++) {
     char what[64];
     int used = 0;

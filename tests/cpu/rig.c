@@ -21,6 +21,7 @@ int rig_below(uint32_t *seed, int n) {
 
 void rig_init(rig *r, int rank, int nfold) {
   memset(r, 0, sizeof *r);
+  r->bytes = 1 << 16;
   r->k.size = sizeof r->k;
   r->k.rank = (uint16_t)rank;
   r->k.nfold = (uint16_t)nfold;
@@ -41,9 +42,9 @@ int rig_arg(rig *r, int dtype) {
 
 /* Numbers that meet the edges of every op now and then. */
 static double number(uint32_t *seed) {
-  static const double odd[] = {0,    -0.0,     1,       -1,   NAN, INFINITY,
-                               1e-40, -INFINITY, 1e30,  -3e9, 0.5, 2.5,
-                               -2.5, 88.5,     -104.0, 1e18, 3,   7};
+  static const double odd[] = {0,     -0.0,      1,      -1,   NAN, INFINITY,
+                               1e-40, -INFINITY, 1e30,   -3e9, 0.5, 2.5,
+                               -2.5,  88.5,      -104.0, 1e18, 3,   7};
   if (rig_below(seed, 8) == 0)
     return odd[rig_below(seed, (int)(sizeof odd / sizeof *odd))];
   return rig_below(seed, 2000) / 100.0 - 10;
@@ -56,14 +57,24 @@ static int64_t whole(uint32_t *seed) {
 }
 
 void rig_image(rig *r, int arg, uint32_t *seed) {
-  uint8_t *p = malloc(RIG_BYTES);
+  uint8_t *p = malloc(r->bytes);
   r->image[arg] = p;
-  for (uint32_t i = 0; p && i < RIG_BYTES / 8; i++) switch (r->dtype[arg]) {
-    case TSH_f32: ((float *)p)[i] = (float)number(seed); break;
-    case TSH_f64: ((double *)p)[i] = number(seed); break;
-    case TSH_i32: ((int32_t *)p)[i] = (int32_t)whole(seed); break;
-    case TSH_i64: ((int64_t *)p)[i] = whole(seed); break;
-    default: p[i] = (uint8_t)rig_below(seed, 2); break;
+  for (uint32_t i = 0; p && i < r->bytes / 8; i++) switch (r->dtype[arg]) {
+    case TSH_f32:
+      ((float *)p)[i] = (float)number(seed);
+      break;
+    case TSH_f64:
+      ((double *)p)[i] = number(seed);
+      break;
+    case TSH_i32:
+      ((int32_t *)p)[i] = (int32_t)whole(seed);
+      break;
+    case TSH_i64:
+      ((int64_t *)p)[i] = whole(seed);
+      break;
+    default:
+      p[i] = (uint8_t)rig_below(seed, 2);
+      break;
     }
 }
 
@@ -71,9 +82,9 @@ void rig_image_tame(rig *r, int arg, uint32_t *seed) {
   rig_image(r, arg, seed);
   float *f = (float *)r->image[arg];
   double *d = (double *)r->image[arg];
-  for (int i = 0; r->dtype[arg] == TSH_f32 && i < RIG_BYTES / 4; i++)
+  for (uint32_t i = 0; r->dtype[arg] == TSH_f32 && i < r->bytes / 4; i++)
     f[i] = (float)(rig_below(seed, 2000) / 999.0 - 1);
-  for (int i = 0; r->dtype[arg] == TSH_f64 && i < RIG_BYTES / 8; i++)
+  for (uint32_t i = 0; r->dtype[arg] == TSH_f64 && i < r->bytes / 8; i++)
     d[i] = rig_below(seed, 2000) / 999.0 - 1;
 }
 
@@ -143,11 +154,12 @@ tsh_status rig_run(const rig *r, rig_way way, int arg, uint8_t *out,
     if (!r->image[i]) continue;
     buf[i] = r->alias[i] >= 0 ? buf[r->alias[i]] : NULL;
     if (buf[i]) continue;
-    if ((rc = p->alloc(dev, RIG_BYTES, &buf[i], &err)) != TSH_OK) goto out;
-    memcpy(buf[i]->mem, r->image[i], RIG_BYTES);
+    if ((rc = p->alloc(dev, r->bytes, &buf[i], &err)) != TSH_OK) goto out;
+    memcpy(buf[i]->mem, r->image[i], r->bytes);
   }
   rc = submit(r, p, dev, prog, buf, at);
-  memcpy(out, buf[arg]->mem, RIG_BYTES);
+  memset(out, 0, RIG_BYTES);
+  memcpy(out, buf[arg]->mem, r->bytes);
   one_nan(out, r->dtype[arg]);
 out:
   for (int i = 0; i < k.narg; i++)

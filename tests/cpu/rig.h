@@ -6,7 +6,7 @@
 
 #include "device.h"
 
-enum { RIG_INSTS = 96, RIG_ARGS = 16, RIG_BYTES = 1 << 16 };
+enum { RIG_INSTS = 96, RIG_ARGS = 16, RIG_BYTES = 1 << 18 };
 
 typedef struct {
   tsh_inst inst[RIG_INSTS];
@@ -14,7 +14,8 @@ typedef struct {
   int64_t ext[TSH_MAX_RANK];
   int64_t stride[RIG_ARGS][TSH_MAX_RANK], offset[RIG_ARGS];
   int alias[RIG_ARGS];      /* output: input with the identical view, or -1 */
-  uint8_t *image[RIG_ARGS]; /* RIG_BYTES each; NULL: an INDEX view */
+  uint32_t bytes;           /* of an image, 65,536 if not changed */
+  uint8_t *image[RIG_ARGS]; /* NULL: an INDEX view */
   tsh_scalar scalar[4];
   tsh_kernel k;
 } rig;
@@ -34,8 +35,8 @@ void rig_image_tame(rig *r, int arg, uint32_t *seed);
 int rig_inst(rig *r, int op, int dtype, int a, int b, int c, uint64_t imm,
              int flags); /* its number */
 
-/* Runs and writes the bytes of argument `arg` to out[RIG_BYTES], NaNs made
- * one. Returns the status; *at: of a data error. */
+/* Runs and writes the bytes of argument `arg` to out[RIG_BYTES], NaNs made one
+ * and zeros behind. Returns the status; *at: of a data error. */
 tsh_status rig_run(const rig *r, rig_way way, int arg, uint8_t *out,
                    int64_t *at);
 

@@ -7,7 +7,7 @@
 typedef struct {
   rig *r;
   uint32_t seed;
-  int home; /* the dtype of most values */
+  int home;                                   /* the dtype of most values */
   uint8_t dtype[RIG_INSTS], level[RIG_INSTS]; /* KIT_UNIFORM ... */
   int arg_row[RIG_ARGS];                      /* used by TSH_ROW */
 } maker;
@@ -31,7 +31,8 @@ static void make_view(maker *m, int arg, int output) {
   rig *r = m->r;
   int order[TSH_MAX_RANK], n = r->k.rank;
   int moved = m->arg_row[arg] ? n - r->k.nfold : n;
-  int64_t step = 1;
+  int64_t step = 1, room = r->bytes / 8 - 8;
+  for (int i = 0; i < n; i++) room /= r->ext[i] > 0 ? r->ext[i] : 1;
   for (int i = 0; i < n; i++) order[i] = i;
   for (int i = n - 1; i > 0 && below(m, 3) == 0; i--) {
     int j = below(m, i + 1), t = order[i];
@@ -45,7 +46,7 @@ static void make_view(maker *m, int arg, int output) {
       r->stride[arg][axis] = 0;
       continue;
     }
-    if (below(m, 8) == 0) s *= 2;
+    if (room >= 2 && below(m, 8) == 0) s *= 2, room /= 2;
     step = s * (r->ext[axis] > 0 ? r->ext[axis] : 1);
     if (below(m, 5) == 0) {
       r->offset[arg] += s * (r->ext[axis] - 1);
@@ -58,14 +59,13 @@ static void make_view(maker *m, int arg, int output) {
 static void make_extents(maker *m) {
   rig *r = m->r;
   int outer = r->k.rank - r->k.nfold, shape = below(m, 6);
-  int64_t left = RIG_BYTES / 8 / 64; /* room for doubled strides */
-  if (below(m, 3) == 0) left *= 4;
+  static const int64_t points[] = {100, 500, 1200, 4000, 8000};
+  int64_t left = points[below(m, 5)];
   for (int i = 0; i < r->k.rank; i++) r->ext[i] = 1;
   for (int n = 0; n < r->k.rank; n++) {
     int i = shape & 1 ? n : r->k.rank - 1 - n;
-    int64_t most = left > 600 ? 600 : left;
-    r->ext[i] = 1 + below(m, (int)most);
-    if (below(m, 4) == 0) r->ext[i] = 1 + below(m, most < 5 ? (int)most : 5);
+    r->ext[i] = 1 + below(m, (int)left);
+    if (below(m, 2) == 0) r->ext[i] = 1 + below(m, left < 20 ? (int)left : 20);
     left /= r->ext[i];
     if (left < 1) left = 1;
   }

@@ -80,7 +80,7 @@ Test(overwrite, rows_may_be_normalized_in_place) {
     int x = rig_arg(&r, TSH_f32), y = rig_arg(&r, TSH_f32);
     rig_image(&r, x, &seed);
     rig_image(&r, y, &seed);
-    memcpy(r.image[y], r.image[x], RIG_BYTES);
+    memcpy(r.image[y], r.image[x], r.bytes);
     r.stride[x][0] = r.stride[y][0] = length[i];
     r.stride[x][1] = r.stride[y][1] = 1;
     int v = rig_inst(&r, TSH_OP_LOAD, TSH_f32, 0, 0, 0, (uint64_t)x, 0);

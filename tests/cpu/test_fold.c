@@ -1,0 +1,71 @@
+/* test_fold.c - float sum and prod keep the order that the header promises, in
+ * rows and in columns, whatever the length. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "rig.h"
+
+/* The header's words: lanes in blocks of 16,384, lanes by halves, blocks from
+ * left to right, everything from the start value on. */
+static float promised(int op, const float *x, int64_t n) {
+  float start = op == TSH_OP_prod, total = start;
+  for (int64_t block = 0; block < n; block += 16384) {
+    float lane[16];
+    for (int l = 0; l < 16; l++) lane[l] = start;
+    for (int64_t i = block; i < n && i < block + 16384; i++) {
+      float *acc = &lane[(i - block) % 16];
+      *acc = op == TSH_OP_prod ? *acc * x[i] : *acc + x[i];
+    }
+    for (int w = 8; w > 0; w /= 2)
+      for (int l = 0; l < w; l++)
+        lane[l] =
+            op == TSH_OP_prod ? lane[l] * lane[l + w] : lane[l] + lane[l + w];
+    total = op == TSH_OP_prod ? total * lane[0] : total + lane[0];
+  }
+  return total;
+}
+
+static void check(int op, int64_t n, uint32_t *seed) {
+  static const rig_way way[] = {{"v3", CPU_FORCE_ROWS},
+                                {"base", CPU_FORCE_ROWS},
+                                {"v3", CPU_FORCE_COLS},
+                                {"base", CPU_FORCE_COLS},
+                                {"v3", 0}};
+  static uint8_t got[RIG_BYTES];
+  rig r;
+  int64_t at;
+  rig_init(&r, 2, 1);
+  r.bytes = RIG_BYTES;
+  r.ext[0] = 3, r.ext[1] = n;
+  int x = rig_arg(&r, TSH_f32), y = rig_arg(&r, TSH_f32);
+  rig_image_tame(&r, x, seed);
+  rig_image_tame(&r, y, seed);
+  float *in = (float *)r.image[x];
+  for (int i = 0; i < RIG_BYTES / 4 && op == TSH_OP_prod; i++)
+    in[i] = 1 + in[i] / 64;
+  r.stride[x][0] = r.stride[x][1] = 1; /* rows that overlap */
+  r.stride[y][0] = 1;
+  int v = rig_inst(&r, TSH_OP_LOAD, TSH_f32, 0, 0, 0, (uint64_t)x, 0);
+  v = rig_inst(&r, op, TSH_f32, v, 0, 0, 0, 0);
+  rig_inst(&r, TSH_OP_STORE, 0, v, 0, 0, (uint64_t)y, TSH_ROW);
+  for (int i = 0; i < 5; i++) {
+    cr_assert_eq(rig_run(&r, way[i], y, got, &at), TSH_OK);
+    for (int row = 0; row < 3; row++) {
+      float want = promised(op, in + row, n);
+      cr_expect(memcmp(&want, got + 4 * row, 4) == 0,
+                "op %d, %d elements, way %d, row %d", op, (int)n, i, row);
+    }
+  }
+  rig_fini(&r);
+}
+
+Test(fold, sum_and_prod_keep_the_promised_order) {
+  static const int64_t length[] = {0,     1,     2,     15,    16,   17,   24,
+                                   25,    33,    511,   512,   513,  1000, 4096,
+                                   16383, 16384, 16385, 32768, 50000};
+  uint32_t seed = 11;
+  for (int i = 0; i < 19; i++) {
+    check(TSH_OP_sum, length[i], &seed);
+    check(TSH_OP_prod, length[i], &seed);
+  }
+}
