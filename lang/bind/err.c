@@ -272,6 +272,8 @@ int lt_raise_demand(lua_State *L, const tsh_err *err) {
            err->text);
   p.name = name;
   if (err->code == TSH_ENOMEM) lt_push_biggest(L, &p.fact);
+  if (err->code == TSH_EINDEX && strstr(err->text, "index 0 "))
+    p.hint = "positions and labels count from 1: labels 0..9 are y + 1";
   push_why(L, err);
   return throw(L, &p, 0);
 }

@@ -46,7 +46,8 @@ int plan_is_view(int op); /* reshape permute expand slice detach */
 
 /* ---- buffers ------------------------------------------------------------- */
 typedef struct plan_buf {
-  uint32_t refs, pad;
+  uint32_t refs;
+  uint32_t epoch, leaf; /* newest leaf on it in the trace of that epoch */
   dev *d;
   tsh_buf *buf;
   uint64_t bytes;
@@ -129,6 +130,7 @@ typedef struct {
   trace_word *word;
   uint32_t nleaf, leaf_cap;
   plan_node **leaf; /* borrowed: a recorded node owns each */
+  uint32_t *leaf_next, leaf_next_cap; /* older leaf on the same buffer */
   uint32_t nscalar, scalar_cap;
   struct scalar_slot {
     tsh_scalar value;

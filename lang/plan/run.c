@@ -267,6 +267,20 @@ static int read_index(plan *p, const plan_entry *e, const made_launch *m,
   return 1;
 }
 
+/* The op that the user wrote: what reads the positions, through views. */
+static const char *index_user(const plan_trace *t, uint32_t i) {
+  for (uint32_t j = i + 1; j < t->n; j++) {
+    plan_operand *in = node_in(t->node[j]);
+    for (int k = 0; k < t->node[j]->nin; k++) {
+      if (in[k].kind != PLAN_TENSOR || in[k].node != t->node[i]) continue;
+      if (plan_is_view(t->node[j]->op)) i = j;
+      else if (t->node[j]->op == TSH_OP_eq) return "one_hot";
+      else return plan_ops[t->node[j]->op].name;
+    }
+  }
+  return "index";
+}
+
 static void name_index(plan *p, const plan_trace *t, const plan_entry *e,
                        const made_launch *m, tsh_err *err) {
   const plan_node *n = m->trace == NO ? NULL : t->node[m->trace];
@@ -276,8 +290,9 @@ static void name_index(plan *p, const plan_trace *t, const plan_entry *e,
     return;
   limit = n->in[1].num.i;
   snprintf(err->text, sizeof err->text,
-           "index %lld is outside 1..%lld (element %lld)", (long long)value,
-           (long long)limit, (long long)err->at + 1);
+           "%s: index %lld is outside 1..%lld (element %lld)",
+           index_user(t, m->trace), (long long)value, (long long)limit,
+           (long long)err->at + 1);
 }
 
 static plan_error *failed_input(const plan_entry *e, const made_launch *m) {

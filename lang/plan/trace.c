@@ -60,13 +60,39 @@ static uint32_t scalar_slot(plan_trace *t, tsh_scalar v, int kind) {
 }
 
 /* ---- encoding ---- */
+/* Number of a leaf that shows the same elements, or IN_NONE: two views made
+ * alike of one buffer are one leaf. */
+static uint32_t same_leaf(const plan_trace *t, const plan_node *x) {
+  uint32_t k = x->buf && x->buf->epoch == t->epoch ? x->buf->leaf : IN_NONE;
+  for (; k != IN_NONE; k = t->leaf_next[k]) {
+    const plan_node *y = t->leaf[k];
+    if (y->offset == x->offset && y->layout == x->layout &&
+        y->shape == x->shape && y->dtype == x->dtype)
+      break;
+  }
+  return k;
+}
+
 static uint32_t encode_leaf(plan_trace *t, plan_node *x) {
+  uint32_t k;
   if (x->epoch == t->epoch) return x->leaf | IN_LEAF;
-  if (!PLAN_GROW(t->leaf, t->leaf_cap, t->nleaf + 1)) return IN_NONE;
+  if ((k = same_leaf(t, x)) == IN_NONE) {
+    k = t->nleaf;
+    if (!PLAN_GROW(t->leaf, t->leaf_cap, k + 1) ||
+        !PLAN_GROW(t->leaf_next, t->leaf_next_cap, k + 1))
+      return IN_NONE;
+    t->leaf[k] = x;
+    t->leaf_next[k] = IN_NONE;
+    t->nleaf++;
+    if (x->buf) {
+      if (x->buf->epoch == t->epoch) t->leaf_next[k] = x->buf->leaf;
+      x->buf->epoch = t->epoch;
+      x->buf->leaf = k;
+    }
+  }
   x->epoch = t->epoch;
-  x->leaf = t->nleaf;
-  t->leaf[t->nleaf++] = x;
-  return x->leaf | IN_LEAF;
+  x->leaf = k;
+  return k | IN_LEAF;
 }
 
 static uint32_t encode_in(plan_trace *t, const plan_operand *in) {
@@ -156,7 +182,13 @@ static uint64_t trace_bytes(const plan_node *n) {
 /* Takes back what a half-encoded node left: leaves that nobody owns. */
 static void undo_encode(plan_trace *t, uint32_t nleaf, const trace_word *w,
                         uint64_t hash) {
-  for (uint32_t k = nleaf; k < t->nleaf; k++) t->leaf[k]->epoch = 0;
+  for (uint32_t k = t->nleaf; k-- > nleaf;) {
+    plan_node *x = t->leaf[k];
+    x->epoch = 0;
+    if (!x->buf) continue;
+    x->buf->leaf = t->leaf_next[k];
+    if (x->buf->leaf == IN_NONE) x->buf->epoch = 0;
+  }
   t->nleaf = nleaf;
   t->nint = w->ints;
   t->naux = w->aux;
@@ -200,6 +232,7 @@ void trace_free(plan *p, plan_trace *t) {
   plan_release(t->node);
   plan_release(t->word);
   plan_release(t->leaf);
+  plan_release(t->leaf_next);
   plan_release(t->scalar);
   plan_release(t->slot_hash);
   plan_release(t->ints);

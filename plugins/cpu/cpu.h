@@ -12,7 +12,7 @@ enum {
                                      lanes of a slot */
   CPU_UNIT = CPU_LANES * 4 + 128, /* bytes: a 4-byte slot, staggered so that
                                      slots share no low address bits */
-  CPU_STATE = 8,                  /* units of a FOLD's state */
+  CPU_STATE = 32,                 /* units of a FOLD's state */
   CPU_LINKS = 2048,               /* table entries before the slots */
   CPU_NARROW = 16 * 1024,         /* bytes of 16 lanes per outer point */
   CPU_MAX_INSTS = 1024,

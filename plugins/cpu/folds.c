@@ -5,7 +5,8 @@
 #include "isa.h"
 #include "kit_math.h"
 
-enum { BLOCK = 16384, LANES = 16 }; /* of float sum and prod */
+/* Of float sum and prod; a fold has fewer than 2^63 elements. */
+enum { BLOCK = 4096, LANES = 16, LEVELS = 63 - 12 + 1 };
 
 #define START_ZERO(dt, T)    ((T)0)
 #define START_ONE(dt, T)     ((T)1)
@@ -42,23 +43,36 @@ typedef int64_t mask_f64 __attribute__((vector_size(VECTOR), aligned(8)));
     for (size_t i = 0; i < n; i++) ((T *)out)[i] = value;                      \
   }
 
-/* ---- float sum and prod: 16 lanes in blocks of 16,384 ------------------- */
+/* ---- float sum and prod: 16 lanes in blocks of 4,096 -------------------- */
+/* Blocks are counted in binary: level k holds a value of 2^k blocks while bit k
+ * of their number is set. */
 #define LANED(name, dt, T, start, expr)                                        \
   STEP_FN(name##_##dt, T, expr)                                                \
   typedef struct {                                                             \
-    T lane[LANES], total;                                                      \
+    T lane[LANES], level[LEVELS];                                              \
     int64_t count;                                                             \
   } name##_##dt##_state;                                                       \
   static void name##_##dt##_clear(name##_##dt##_state *s) {                    \
     for (int l = 0; l < LANES; l++) s->lane[l] = START_##start(dt, T);         \
-    s->count = 0;                                                              \
+  }                                                                            \
+  static T name##_##dt##_halve(T *lane) {                                      \
+    for (int w = LANES / 2; w > 0; w /= 2)                                     \
+      for (int l = 0; l < w; l++) lane[l] = name##_##dt(lane[l], lane[l + w]); \
+    return lane[0];                                                            \
   }                                                                            \
   static void name##_##dt##_join(name##_##dt##_state *s) {                     \
-    for (int w = LANES / 2; w > 0; w /= 2)                                     \
-      for (int l = 0; l < w; l++)                                              \
-        s->lane[l] = name##_##dt(s->lane[l], s->lane[l + w]);                  \
-    s->total = name##_##dt(s->total, s->lane[0]);                              \
+    T v = name##_##dt##_halve(s->lane), *level = s->level;                     \
+    for (int64_t b = s->count / BLOCK - 1; b & 1; b /= 2)                      \
+      v = name##_##dt(*level++, v);                                            \
+    *level = v;                                                                \
     name##_##dt##_clear(s);                                                    \
+  }                                                                            \
+  static T name##_##dt##_total(name##_##dt##_state *s) {                       \
+    T v = START_##start(dt, T), *level = s->level;                             \
+    if (s->count % BLOCK) v = name##_##dt##_halve(s->lane);                    \
+    for (int64_t b = s->count / BLOCK; b; b /= 2, level++)                     \
+      if (b & 1) v = name##_##dt(*level, v);                                   \
+    return v;                                                                  \
   }                                                                            \
   /* A call brings a multiple of 16 elements or the end of the row. */         \
   static void name##_##dt##_more(name##_##dt##_state *s, const T *x,           \
@@ -76,7 +90,7 @@ typedef int64_t mask_f64 __attribute__((vector_size(VECTOR), aligned(8)));
     for (int l = 0; i < n; i++, l++)                                           \
       s->lane[l] = name##_##dt(s->lane[l], x[i]);                              \
     s->count += (int64_t)n;                                                    \
-    if (s->count == BLOCK) name##_##dt##_join(s);                              \
+    if (n && s->count % BLOCK == 0) name##_##dt##_join(s);                     \
   }                                                                            \
   static void name##_##dt##_rows(void *out, void *state, const void *x,        \
                                  const void *none, size_t rows, size_t n,      \
@@ -86,49 +100,60 @@ typedef int64_t mask_f64 __attribute__((vector_size(VECTOR), aligned(8)));
     for (size_t r = 0; r < rows; r++) {                                        \
       if (ends & CPU_FIRST) {                                                  \
         name##_##dt##_clear(s);                                                \
-        s->total = START_##start(dt, T);                                       \
+        s->count = 0;                                                          \
       }                                                                        \
       name##_##dt##_more(s, (const T *)x + r * n, n);                          \
-      if (ends & CPU_LAST) {                                                   \
-        if (s->count) name##_##dt##_join(s);                                   \
-        ((T *)out)[r] = s->total;                                              \
-      }                                                                        \
+      if (ends & CPU_LAST) ((T *)out)[r] = name##_##dt##_total(s);             \
     }                                                                          \
   }                                                                            \
+  /* As above for many outer points: lanes 0 to 15, then the levels. */        \
   typedef T name##_##dt##_grid[CPU_NARROW / LANES / sizeof(T)];                \
   BEGIN(name##_##dt, T, START_##start(dt, T))                                  \
+  static void name##_##dt##_onto(T *d, const T *x, const T *y, size_t n) {     \
+    CPU_LANES_FREE                                                             \
+    for (size_t i = 0; i < n; i++) d[i] = name##_##dt(x[i], y[i]);             \
+  }                                                                            \
   /* Lanes that no element came to hold the start value, which changes         \
    * nothing: they are left out. */                                            \
-  static void name##_##dt##_col_join(T *total, name##_##dt##_grid *lane,       \
-                                     size_t n, int used) {                     \
+  static void name##_##dt##_col_halve(name##_##dt##_grid *lane, size_t n,      \
+                                      int used) {                              \
     for (int w = LANES / 2; w > 0; w /= 2)                                     \
-      for (int l = 0; l < w && l + w < used; l++) {                            \
-        T *x = lane[l], *y = lane[l + w];                                      \
-        CPU_LANES_FREE                                                         \
-        for (size_t i = 0; i < n; i++) x[i] = name##_##dt(x[i], y[i]);         \
-      }                                                                        \
-    for (size_t i = 0; i < n; i++)                                             \
-      total[i] = name##_##dt(total[i], lane[0][i]);                            \
+      for (int l = 0; l < w && l + w < used; l++)                              \
+        name##_##dt##_onto(lane[l], lane[l], lane[l + w], n);                  \
+  }                                                                            \
+  static void name##_##dt##_col_join(name##_##dt##_grid *lane, size_t n,       \
+                                     int64_t b) {                              \
+    name##_##dt##_grid *level = lane + LANES;                                  \
+    name##_##dt##_col_halve(lane, n, LANES);                                   \
+    for (; b & 1; b /= 2, level++)                                             \
+      name##_##dt##_onto(lane[0], *level, lane[0], n);                         \
+    memcpy(*level, lane[0], n * sizeof(T));                                    \
   }                                                                            \
   static void name##_##dt##_step(void *out, void *state, const void *x,        \
                                  const void *none, size_t n, int64_t f) {      \
     name##_##dt##_grid *grid = state;                                          \
     T *lane = grid[f % LANES];                                                 \
     const T *b = x, first = START_##start(dt, T);                              \
-    (void)none;                                                                \
+    (void)none, (void)out;                                                     \
     if (f % BLOCK < LANES) {                                                   \
       for (size_t i = 0; i < n; i++) lane[i] = name##_##dt(first, b[i]);       \
     } else {                                                                   \
-      CPU_LANES_FREE                                                           \
-      for (size_t i = 0; i < n; i++) lane[i] = name##_##dt(lane[i], b[i]);     \
+      name##_##dt##_onto(lane, lane, b, n);                                    \
     }                                                                          \
-    if (f % BLOCK == BLOCK - 1) name##_##dt##_col_join(out, grid, n, LANES);   \
+    if (f % BLOCK == BLOCK - 1) name##_##dt##_col_join(grid, n, f / BLOCK);    \
   }                                                                            \
   static void name##_##dt##_end(void *out, void *state, size_t n,              \
                                 int64_t count) {                               \
-    int64_t used = count % BLOCK < LANES ? count % BLOCK : LANES;              \
-    if (used) name##_##dt##_col_join(out, state, n, (int)used);                \
+    int64_t left = count % BLOCK, b = count / BLOCK;                           \
+    name##_##dt##_grid *lane = state, *level = lane + LANES;                   \
+    name##_##dt##_col_halve(lane, n, left < LANES ? (int)left : LANES);        \
+    if (left) memcpy(out, lane[0], n * sizeof(T));                             \
+    for (; b; b /= 2, level++)                                                 \
+      if (b & 1) name##_##dt##_onto(out, *level, out, n);                      \
   }                                                                            \
+  _Static_assert(sizeof(name##_##dt##_grid[LANES + LEVELS]) <=                 \
+                     CPU_STATE * CPU_UNIT,                                     \
+                 "a state holds the lanes and the levels");                    \
   static const cpu_fold fold_##name##_##dt = {                                 \
       name##_##dt##_rows, name##_##dt##_begin, name##_##dt##_step,             \
       name##_##dt##_end, CPU_NARROW / LANES / sizeof(T)};

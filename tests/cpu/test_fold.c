@@ -5,24 +5,35 @@
 
 #include "rig.h"
 
-/* The header's words: lanes in blocks of 16,384, lanes by halves, blocks from
- * left to right, everything from the start value on. */
+static float both(int op, float a, float b) {
+  return op == TSH_OP_prod ? a * b : a + b;
+}
+
+/* One block: 16 lanes from the start value on, combined by halves. */
+static float block(int op, const float *x, int64_t n) {
+  float lane[16];
+  for (int l = 0; l < 16; l++) lane[l] = op == TSH_OP_prod;
+  for (int64_t i = 0; i < n; i++) lane[i % 16] = both(op, lane[i % 16], x[i]);
+  for (int w = 8; w > 0; w /= 2)
+    for (int l = 0; l < w; l++) lane[l] = both(op, lane[l], lane[l + w]);
+  return lane[0];
+}
+
+/* The header's words: blocks of 4,096, two values of one level make one of the
+ * next; what is left is combined from the last to the first. */
 static float promised(int op, const float *x, int64_t n) {
-  float start = op == TSH_OP_prod, total = start;
-  for (int64_t block = 0; block < n; block += 16384) {
-    float lane[16];
-    for (int l = 0; l < 16; l++) lane[l] = start;
-    for (int64_t i = block; i < n && i < block + 16384; i++) {
-      float *acc = &lane[(i - block) % 16];
-      *acc = op == TSH_OP_prod ? *acc * x[i] : *acc + x[i];
+  float value[64];
+  int level[64], k = 0;
+  for (int64_t at = 0; at < n || at == 0; at += 4096, k++) {
+    value[k] = block(op, x + at, n - at < 4096 ? n - at : 4096);
+    level[k] = 0;
+    for (; k > 0 && level[k - 1] == level[k]; k--) {
+      value[k - 1] = both(op, value[k - 1], value[k]);
+      level[k - 1]++;
     }
-    for (int w = 8; w > 0; w /= 2)
-      for (int l = 0; l < w; l++)
-        lane[l] =
-            op == TSH_OP_prod ? lane[l] * lane[l + w] : lane[l] + lane[l + w];
-    total = op == TSH_OP_prod ? total * lane[0] : total + lane[0];
   }
-  return total;
+  for (k--; k > 0; k--) value[k - 1] = both(op, value[k - 1], value[k]);
+  return value[0];
 }
 
 static void check(int op, int64_t n, uint32_t *seed) {
@@ -60,11 +71,11 @@ static void check(int op, int64_t n, uint32_t *seed) {
 }
 
 Test(fold, sum_and_prod_keep_the_promised_order) {
-  static const int64_t length[] = {0,     1,     2,     15,    16,   17,   24,
-                                   25,    33,    511,   512,   513,  1000, 4096,
-                                   16383, 16384, 16385, 32768, 50000};
+  static const int64_t length[] = {
+      0,   1,    2,    15,   16,   17,   24,    25,    33,    511,  512,
+      513, 1000, 4095, 4096, 4097, 8192, 12293, 28672, 32768, 50000};
   uint32_t seed = 11;
-  for (int i = 0; i < 19; i++) {
+  for (int i = 0; i < 21; i++) {
     check(TSH_OP_sum, length[i], &seed);
     check(TSH_OP_prod, length[i], &seed);
   }
