@@ -47,8 +47,3 @@ tsh_status plan_nomem(tsh_err *err, const char *what) {
   [id] = {OP_##class_, arity, takes, GIVES_##gives, #name},
 const op_info plan_ops[TSH_NOPS] = {TSH_OPS(OP_X)};
 #undef OP_X
-
-int plan_is_view(int op) {
-  return op == TSH_OP_reshape || op == TSH_OP_permute || op == TSH_OP_expand ||
-         op == TSH_OP_slice || op == TSH_OP_detach;
-}

@@ -49,15 +49,6 @@ plan_node *node_new(plan *p) {
   return n;
 }
 
-plan_operand *node_in(plan_node *n) {
-  return n->attr && n->attr->many ? n->attr->many : n->in;
-}
-
-plan_node *node_ref(plan_node *n) {
-  n->refs++;
-  return n;
-}
-
 plan_node *plan_keep(plan_node *n) {
   n->refs++;
   n->holds++;

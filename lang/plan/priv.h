@@ -29,7 +29,7 @@ extern int (*plan_alloc_hook)(size_t bytes);
 /* Grows *array (elements of `size`) so that n elements fit; 0 on failure. */
 int plan_grow(void *array, uint32_t *cap, uint32_t n, size_t size);
 #define PLAN_GROW(array, cap, n)                                               \
-  plan_grow((void *)&(array), &(cap), (n), sizeof *(array))
+  ((n) <= (cap) || plan_grow((void *)&(array), &(cap), (n), sizeof *(array)))
 
 tsh_status plan_nomem(tsh_err *err, const char *what);
 
@@ -42,7 +42,10 @@ typedef struct {
   const char *name;
 } op_info;
 extern const op_info plan_ops[TSH_NOPS];
-int plan_is_view(int op); /* reshape permute expand slice detach */
+/* reshape permute expand slice detach */
+static inline int plan_is_view(int op) {
+  return (op >= TSH_OP_reshape && op <= TSH_OP_slice) || op == TSH_OP_detach;
+}
 
 /* ---- buffers ------------------------------------------------------------- */
 typedef struct plan_buf {
@@ -188,10 +191,15 @@ struct plan {
 
 /* ---- node.c --------------------------------------------------------------- */
 plan_node *node_new(plan *p); /* refs 1, holds 1; NULL: no memory */
-plan_node *node_ref(plan_node *n);
+static inline plan_node *node_ref(plan_node *n) {
+  n->refs++;
+  return n;
+}
 void node_unref(plan *p, plan_node *n);
 void node_release_inputs(plan *p, plan_node *n);
-plan_operand *node_in(plan_node *n); /* inputs, inline or many */
+static inline plan_operand *node_in(plan_node *n) { /* inline or many */
+  return n->attr && n->attr->many ? n->attr->many : n->in;
+}
 /* Its buffer may be taken by a result: nobody but the trace knows it. */
 int node_donatable(const plan_node *n);
 /* A temporary of a composition is no longer needed. */

@@ -72,7 +72,7 @@ static tsh_status take_buffers(plan *p, plan_trace *t, plan_entry *e,
 }
 
 /* ---- arguments -------------------------------------------------------------------- */
-static int64_t arg_offset(const plan_trace *t, const plan_entry *e,
+static inline int64_t arg_offset(const plan_trace *t, const plan_entry *e,
                           const made_arg *a) {
   int64_t at = a->offset;
   for (uint32_t i = 0; i < a->nterm; i++)

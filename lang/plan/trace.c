@@ -308,7 +308,8 @@ static tsh_status revive_inputs(plan *p, plan_node *n, tsh_err *err) {
   plan_operand *in = node_in(n);
   tsh_status rc = TSH_OK;
   for (int i = 0; i < n->nin && rc == TSH_OK; i++)
-    if (in[i].kind == PLAN_TENSOR) rc = trace_revive(p, in[i].node, err);
+    if (in[i].kind == PLAN_TENSOR && in[i].node->state == NODE_GONE)
+      rc = trace_revive(p, in[i].node, err);
   return rc;
 }
 
