@@ -54,6 +54,12 @@ local function ten(n)
   for _ = 1, n // 10 do chain() end
 end
 
+-- The same, computed: recording, plan, kernel.
+local wait = tsh.wait
+local function computed(n)
+  for _ = 1, n // 10 do wait(chain()) end
+end
+
 -- The same with its sum asked for: recording, plan, kernel.
 local function asked(n)
   for _ = 1, n // 10 do chain():sum():item() end
@@ -70,4 +76,5 @@ report("a + b", one)
 report("a:add(b)", method)
 report("a * 2.5", number)
 report("chain of ten, per op", ten)
+report("chain of ten, computed, per op", computed)
 report("chain of ten, its sum read, per op", asked)

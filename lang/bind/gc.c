@@ -15,7 +15,7 @@
 /* Young collections by themselves after the heap has doubled: seldom inside a
  * step, since each forced one begins the count anew. */
 void lt_gc_start(lua_State *L) {
-  lua_gc(L, LUA_GCGEN, 100, 100);
+  lua_gc(L, LUA_GCGEN, 100, 300);
   lt_of(L)->full_above = FULL_FLOOR;
 }
 

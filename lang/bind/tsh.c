@@ -131,6 +131,21 @@ static int tsh_plan(lua_State *L) {
   return explain(L, lua_gettop(L));
 }
 
+/* wait(t, ...): computes these now, without reading them; returns them. */
+static int tsh_wait(lua_State *L) {
+  int n = lua_gettop(L);
+  plan_node **nodes = lua_newuserdatauv(L, (size_t)n * sizeof *nodes + 1, 0);
+  tsh_err err;
+  err.size = sizeof err;
+  for (int i = 0; i < n; i++)
+    if (!(nodes[i] = lt_tensor_test(L, i + 1)))
+      return lt_fail_text(L, NULL, "tsh.wait: takes tensors", NULL);
+  if (lt_demand(L, nodes, n, 0, &err) != TSH_OK)
+    return lt_raise_demand(L, &err);
+  lua_settop(L, n);
+  return n;
+}
+
 /* ---- ops ----------------------------------------------------------------- */
 enum { SAME, BOOL, TO, SECOND };
 enum { F = 1, I = 2, B = 4, FI = F | I, IB = I | B, FIB = F | I | B };
@@ -185,7 +200,8 @@ int lt_open_tsh(lua_State *L) {
       {"counters", tsh_counters}, {"devices", tsh_devices},
       {"device", tsh_device},     {"policy", tsh_policy},
       {"plan", tsh_plan},         {"ops", lt_tsh_ops},
-      {"collect", tsh_collect},   {NULL, NULL}};
+      {"collect", tsh_collect},   {"wait", tsh_wait},
+      {NULL, NULL}};
   luaL_newlib(L, own);
   lua_pushliteral(L, TSH_VERSION);
   lua_setfield(L, -2, "version");

@@ -158,6 +158,7 @@ typedef struct {
   uint8_t placed, slab; /* slab: an output in the shared buffer */
   uint32_t device, leaf, dtype_bytes, writer; /* writer: last launch */
   uint64_t bytes, at; /* at: offset in the scratch or slab */
+  int64_t first;      /* the same in elements */
 } made_value;
 
 typedef struct {

@@ -411,6 +411,8 @@ static tsh_status fill_batch(plan_entry *e, tsh_err *err) {
   e->buf = arena_alloc(e, sizeof *e->buf * (e->nvalue + 1));
   e->failed = arena_alloc(e, sizeof *e->failed * (e->nvalue + 1));
   if (!e->batch || !e->buf || !e->failed) return plan_nomem(err, "a plan");
+  for (uint32_t v = 0; v < e->nvalue; v++)
+    e->value[v].first = (int64_t)(e->value[v].at / e->value[v].dtype_bytes);
   for (uint32_t i = 0; i < e->nlaunch; i++) {
     made_launch *m = &e->launch[i];
     tsh_launch *l = &e->batch[i];

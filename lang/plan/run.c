@@ -80,8 +80,7 @@ static inline int64_t arg_offset(const plan_trace *t, const plan_entry *e,
   if (a->value == NO) return at;
   if (e->value[a->value].kind == VALUE_LEAF)
     return at + t->leaf[e->value[a->value].leaf]->offset;
-  return at +
-         (int64_t)(e->value[a->value].at / e->value[a->value].dtype_bytes);
+  return at + e->value[a->value].first;
 }
 
 static void fill_scalar(tsh_scalar *out, const struct scalar_slot *s,
@@ -201,8 +200,7 @@ static int64_t end_offset(const plan_trace *t, const plan_entry *e,
   for (uint32_t i = 0; i < end->acc.nterm; i++)
     at += end->acc.term[i].mult * t->ints[end->acc.term[i].slot];
   if (end->kind == END_LEAF) return at + t->leaf[end->value]->offset;
-  return at + (int64_t)(e->value[end->value].at /
-                        e->value[end->value].dtype_bytes);
+  return at + e->value[end->value].first;
 }
 
 /* Values whose last writer is complete become ready. */

@@ -7,15 +7,15 @@
 #define MIX UINT64_C(0x9e3779b97f4a7c15)
 
 /* Four products that do not wait for each other, then one step of the chain.
- */
+ * Built from the fields: a wide load of what was just stored in pieces would
+ * stall. */
 static void hash_word(plan_trace *t, const trace_word *w) {
-  uint64_t part[4], h;
-  _Static_assert(sizeof *w == sizeof part, "a word is hashed whole");
-  memcpy(part, w, sizeof part);
-  h = part[0] * MIX;
-  h ^= part[1] * UINT64_C(0xbf58476d1ce4e5b9);
-  h ^= part[2] * UINT64_C(0x94d049bb133111eb);
-  h ^= part[3] * UINT64_C(0xd6e8feb86659fd93);
+  uint64_t h = ((uint64_t)w->shape << 32 | (uint64_t)w->device << 24 |
+                (uint64_t)w->dtype << 16 | w->op) *
+               MIX;
+  h ^= ((uint64_t)w->in[1] << 32 | w->in[0]) * UINT64_C(0xbf58476d1ce4e5b9);
+  h ^= ((uint64_t)w->axes << 32 | w->in[2]) * UINT64_C(0x94d049bb133111eb);
+  h ^= ((uint64_t)w->ints << 32 | w->aux) * UINT64_C(0xd6e8feb86659fd93);
   h ^= h >> 29;
   t->hash = ((t->hash << 23 | t->hash >> 41) ^ h) * MIX;
 }
@@ -153,7 +153,6 @@ static int encode_attr(plan_trace *t, plan_node *n) {
 
 static int encode(plan_trace *t, plan_node *n, trace_word *w) {
   const plan_operand *in = node_in(n);
-  memset(w, 0, sizeof *w);
   w->op = n->op;
   w->dtype = n->dtype;
   w->device = (uint8_t)dev_id(n->d);
@@ -198,16 +197,16 @@ static void undo_encode(plan_trace *t, uint32_t nleaf, const trace_word *w,
 tsh_status trace_add(plan_trace *t, plan_node *n, tsh_err *err) {
   uint32_t nleaf = t->nleaf;
   uint64_t hash = t->hash;
-  trace_word w;
+  trace_word *w;
   if (!PLAN_GROW(t->node, t->node_cap, t->n + 1) ||
       !PLAN_GROW(t->word, t->word_cap, t->n + 1))
     return plan_nomem(err, "the trace");
-  if (!encode(t, n, &w)) {
-    undo_encode(t, nleaf, &w, hash);
+  w = &t->word[t->n];
+  if (!encode(t, n, w)) {
+    undo_encode(t, nleaf, w, hash);
     return plan_nomem(err, "the trace");
   }
-  hash_word(t, &w);
-  t->word[t->n] = w;
+  hash_word(t, w);
   t->node[t->n] = node_ref(n);
   n->at = t->n++;
   n->state = NODE_PENDING;

@@ -135,7 +135,7 @@ static void fill_splats(cpu_run *run, const cpu_code *code, int row,
   for (uint32_t i = 0; i < code->nport; i++) {
     const cpu_port *port = &code->port[i];
     const cpu_place *place = &run->place[port->arg];
-    if (run->kind[i] != CPU_SPLAT || port->row != row) continue;
+    if (port->row != row || run->kind[i] != CPU_SPLAT) continue;
     run->reg[i] = run->reg[port->slot];
     if (port->op == TSH_OP_LOAD)
       CPU_NAME(cpu_splat)(run->reg[i], place->base, lanes, port->size);

@@ -113,10 +113,13 @@ static int value_of(maker *m, int dtype) {
   return add(m, TSH_OP_cast, dtype, m->level[found], found, 0, 0, 0, 0);
 }
 
+/* Not index, which may fail, and not copysign: it shows the sign of a nan, and
+ * all nans are one value. */
 static const kit_op *any_op(maker *m, int class_) {
   for (;;) {
     const kit_op *op = kit_op_get(below(m, TSH_NOPS));
-    if (op && op->class_ == class_ && op->id != TSH_OP_index) return op;
+    if (!op || op->class_ != class_) continue;
+    if (op->id != TSH_OP_index && op->id != TSH_OP_copysign) return op;
   }
 }
 
