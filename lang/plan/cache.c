@@ -129,9 +129,10 @@ static void drop_programs(plan *p) {
 }
 
 /* ---- keys --------------------------------------------------------------------------- */
-static int leaf_keys(plan *p, const plan_trace *t) {
+static int leaf_keys(plan *p, plan_trace *t) {
   struct plan_cache *c = p->cache;
   if (!PLAN_GROW(c->leaf, c->leaf_cap, t->nleaf)) return 0;
+  if (!trace_find_donatable(t)) return 0;
   for (uint32_t k = 0; k < t->nleaf; k++) {
     const plan_node *x = t->leaf[k];
     memset(&c->leaf[k], 0, sizeof c->leaf[k]);
@@ -139,7 +140,8 @@ static int leaf_keys(plan *p, const plan_trace *t) {
     c->leaf[k].layout = x->layout ? x->layout->id : 0;
     c->leaf[k].dtype = x->dtype;
     c->leaf[k].device = (uint8_t)dev_id(x->d);
-    c->leaf[k].donatable = (uint8_t)node_donatable(x);
+    c->leaf[k].donatable = t->donatable[k];
+    c->leaf[k].shared = t->leaf_next[k] + 1;
   }
   return 1;
 }
@@ -149,12 +151,10 @@ static uint64_t key_of(plan *p, const plan_trace *t, const uint8_t *live,
   uint64_t h = t->hash ^ t->n * MIX;
   uint32_t i = 0;
   for (uint32_t k = 0; k < t->nleaf; k++) {
-    uint64_t part[sizeof(struct leaf_key) / 4];
     uint32_t half[sizeof(struct leaf_key) / 4];
     memcpy(half, &p->cache->leaf[k], sizeof half);
     for (size_t j = 0; j < sizeof half / sizeof *half; j++) {
-      part[j] = half[j];
-      h = (h ^ part[j]) * MIX;
+      h = (h ^ half[j]) * MIX;
     }
   }
   for (; i + 8 <= t->n; i += 8) {
@@ -204,7 +204,7 @@ static void evict(plan *p, plan_entry *e) {
   entry_free(p, e);
 }
 
-plan_entry *cache_find(plan *p, const plan_trace *t, const uint8_t *live,
+plan_entry *cache_find(plan *p, plan_trace *t, const uint8_t *live,
                        int slab, uint64_t *key) {
   struct plan_cache *c = p->cache;
   *key = 0;

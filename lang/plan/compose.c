@@ -76,7 +76,7 @@ tsh_status plan_take(plan *p, plan_node *x, plan_node *at, int axis,
   plan_node *in[2] = {x, NULL};
   tsh_status rc;
   *out = NULL;
-  if (!s) return err ? err->code : TSH_EINVAL;
+  if (!s) return shape_status(err);
   if ((rc = check_positions("take", at, err)) != TSH_OK ||
       (rc = plan_to(p, at, x->d, &in[1], err)) != TSH_OK)
     return rc;
@@ -94,7 +94,7 @@ tsh_status plan_index_add(plan *p, plan_node *x, plan_node *at, plan_node *v,
   tsh_status rc = TSH_OK;
   char a[200], b[200];
   *out = NULL;
-  if (!s) return TSH_EINVAL;
+  if (!s) return shape_status(err);
   if (s != v->shape)
     return dev_fail(err, TSH_EINVAL, "index_add: the values are %s, not %s",
                     shape_text(v->shape, a, sizeof a),
@@ -255,7 +255,7 @@ tsh_status plan_one_hot(plan *p, plan_node *at, int64_t n, int dtype,
   dim[s->rank] = 1;
   if (!(tall = plan_shape_get(p, (int)s->rank + 1, dim, err)) ||
       !(line = plan_shape_get(p, 1, &n, err)))
-    return TSH_EINVAL;
+    return shape_status(err);
   TRY(plan_reshape(p, at, tall, &column, err));
   TRY(plan_iota(p, at->d, TSH_i64, line, &classes, err));
   in[0] = operand_of(column);
@@ -289,7 +289,7 @@ static tsh_status matmul_operand(plan *p, plan_node *x, int right,
   dim[r - 1] = right ? dim[r - 2] : 1;
   if (right) dim[r - 2] = 1;
   s = plan_shape_get(p, (int)r + 1, dim, err);
-  rc = s ? plan_reshape(p, t, s, out, err) : TSH_EINVAL;
+  rc = s ? plan_reshape(p, t, s, out, err) : shape_status(err);
   node_temp(p, t);
   return rc;
 }

@@ -349,9 +349,10 @@ static uint32_t build_pad(graph *gr, uint32_t i) {
 static int takes_over(const graph *gr, uint32_t in, uint32_t g) {
   const gnode *n = &gr->g[g];
   if (in & IN_LEAF) {
-    const plan_node *x = gr->t->leaf[IN_NUMBER(in)];
-    return !gr->no_update && gr->leaf_uses[IN_NUMBER(in)] == 1 &&
-           n->kind == G_LEAF && node_donatable(x);
+    uint32_t k = IN_NUMBER(in);
+    return !gr->no_update && gr->leaf_uses[k] == 1 && n->kind == G_LEAF &&
+           gr->t->donatable[k] && gr->t->leaf[k]->buf->leaf == k &&
+           gr->t->leaf_next[k] == IN_NONE; /* no other leaf shows it */
   }
   return n->kind == G_BOX && n->trace == in && gr->trace_uses[in] == 1 &&
          !gr->live[in];

@@ -207,7 +207,7 @@ struct plan_entry {
   int64_t *aux;
   uint8_t *live;
   struct leaf_key {
-    uint32_t shape, layout;
+    uint32_t shape, layout, shared; /* shared: 1 + older leaf on the buffer */
     uint8_t dtype, device, donatable, pad;
   } * leaf;
   uint32_t n, naux, nleaf, nscalar;
@@ -246,16 +246,16 @@ int cache_new(plan *p);
 void cache_free(plan *p);
 void cache_trim(plan *p); /* drops every plan and program */
 /* The plan of t with these live nodes, or NULL; *key for cache_add. */
-plan_entry *cache_find(plan *p, const plan_trace *t, const uint8_t *live,
+plan_entry *cache_find(plan *p, plan_trace *t, const uint8_t *live,
                        int slab, uint64_t *key);
 /* Takes e; it may be dropped at any later cache call. */
 void cache_add(plan *p, plan_entry *e, const plan_trace *t,
                const uint8_t *live, uint64_t key);
 /* make.c: the passes in plain sight */
 enum { MAKE_UNFUSED = 1, MAKE_NO_UPDATE = 2, MAKE_SLAB = 4 };
-tsh_status plan_make(plan *p, const plan_trace *t, const uint8_t *live,
-                     int flags, plan_entry **out, tsh_err *err);
-tsh_status plan_make_text(plan *p, const plan_trace *t, const uint8_t *live,
+tsh_status plan_make(plan *p, plan_trace *t, const uint8_t *live, int flags,
+                     plan_entry **out, tsh_err *err);
+tsh_status plan_make_text(plan *p, plan_trace *t, const uint8_t *live,
                           FILE *out, tsh_err *err);
 void explain_entry(graph *gr, const plan_entry *e, FILE *out); /* explain.c */
 /* run.c. Both leave finished nodes ready or failed. The rest stay pending. */

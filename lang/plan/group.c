@@ -20,15 +20,14 @@ static int push(uint32_t **list, uint32_t *n, uint32_t *cap, uint32_t v) {
 /* Groups that must have run before value g can be read, appended to list. */
 static int writers(const graph *gr, uint32_t g, uint32_t **list, uint32_t *n,
                    uint32_t *cap) {
-  for (; g != NO; g = gr->g[g].storage) {
-    const gnode *x = &gr->g[g = graph_base(gr, g)];
-    if (graph_is_compute(x))
-      return x->group == NO || push(list, n, cap, atoms_find(gr, x->group));
-    if (x->kind != G_BOX) return 1;
-    for (uint32_t i = 0; i < x->nput; i++) {
-      uint32_t w = gr->g[gr->puts[x->put + i]].group;
-      if (w != NO && !push(list, n, cap, atoms_find(gr, w))) return 0;
-    }
+  const gnode *x = &gr->g[graph_base(gr, g)];
+  if (graph_is_compute(x))
+    return x->group == NO || push(list, n, cap, atoms_find(gr, x->group));
+  /* A put into memory that is taken over waits for the puts before it, so the
+   * box's own puts are enough. */
+  for (uint32_t i = 0; x->kind == G_BOX && i < x->nput; i++) {
+    uint32_t w = gr->g[gr->puts[x->put + i]].group;
+    if (w != NO && !push(list, n, cap, atoms_find(gr, w))) return 0;
   }
   return 1;
 }
@@ -38,7 +37,7 @@ int group_depends(graph *gr, uint32_t later, uint32_t earlier) {
   int found = 0;
   later = atoms_find(gr, later);
   earlier = atoms_find(gr, earlier);
-  if (!push(&stack, &n, &cap, later)) return 1; /* no memory: do not fuse */
+  if (!push(&stack, &n, &cap, later)) return 2; /* no memory: do not fuse */
   while (n && !found) {
     group *k = &gr->group[stack[--n]];
     if (k->mark == mark) continue;

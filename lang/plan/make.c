@@ -54,9 +54,11 @@ static tsh_status make_once(plan *p, const plan_trace *t, const uint8_t *live,
   return TSH_OK;
 }
 
-static tsh_status make(plan *p, const plan_trace *t, const uint8_t *live,
-                       int flags, FILE *text, plan_entry **out, tsh_err *err) {
-  tsh_status rc = make_once(p, t, live, flags, text, out, err);
+static tsh_status make(plan *p, plan_trace *t, const uint8_t *live, int flags,
+                       FILE *text, plan_entry **out, tsh_err *err) {
+  tsh_status rc;
+  if (!trace_find_donatable(t)) return plan_nomem(err, "a plan");
+  rc = make_once(p, t, live, flags, text, out, err);
   if (rc == TSH_EPENDING) /* a set could not take its leaf's memory */
     rc = make_once(p, t, live, flags |= MAKE_NO_UPDATE, text, out, err);
   if (rc == TSH_EUNSUPPORTED && !(flags & MAKE_UNFUSED)) /* a device limit */
@@ -65,13 +67,13 @@ static tsh_status make(plan *p, const plan_trace *t, const uint8_t *live,
   return rc;
 }
 
-tsh_status plan_make(plan *p, const plan_trace *t, const uint8_t *live,
-                     int flags, plan_entry **out, tsh_err *err) {
+tsh_status plan_make(plan *p, plan_trace *t, const uint8_t *live, int flags,
+                     plan_entry **out, tsh_err *err) {
   p->counters.plan_misses++;
   return make(p, t, live, flags, NULL, out, err);
 }
 
-tsh_status plan_make_text(plan *p, const plan_trace *t, const uint8_t *live,
+tsh_status plan_make_text(plan *p, plan_trace *t, const uint8_t *live,
                           FILE *out, tsh_err *err) {
   plan_entry *e = NULL;
   tsh_status rc = make(p, t, live, 0, out, &e, err);

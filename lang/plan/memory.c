@@ -116,15 +116,21 @@ static int same_place(const made_launch *m, uint32_t in, uint32_t out) {
                 sizeof *m->view[in].stride * m->rank) == 0;
 }
 
+/* Does argument i of m read the buffer of leaf k, as that leaf or another? */
+static int reads_buffer(const graph *gr, const plan_entry *e,
+                        const made_launch *m, uint32_t i, uint32_t k) {
+  uint32_t v = m->arg[i].value;
+  return v != NO && e->value[v].kind == VALUE_LEAF &&
+         gr->t->leaf[e->value[v].leaf]->buf == gr->t->leaf[k]->buf;
+}
+
 /* Argument of m through which leaf k could be overwritten by output `out`: the
  * same element at every point, and read in no other way. */
-static int takes_leaf(const plan_entry *e, const made_launch *m, uint32_t out,
-                      uint32_t k) {
+static int takes_leaf(const graph *gr, const plan_entry *e,
+                      const made_launch *m, uint32_t out, uint32_t k) {
   int found = 0;
   for (uint32_t i = 0; i < m->narg - m->nout; i++) {
-    uint32_t v = m->arg[i].value;
-    if (v == NO || e->value[v].kind != VALUE_LEAF || e->value[v].leaf != k)
-      continue;
+    if (!reads_buffer(gr, e, m, i, k)) continue;
     if (!same_place(m, i, out)) return 0;
     found = 1;
   }
@@ -132,23 +138,23 @@ static int takes_leaf(const plan_entry *e, const made_launch *m, uint32_t out,
 }
 
 /* Does another update read leaf k? Launches that are none come before. */
-static int read_by_update(const plan_entry *e, const uint8_t *update,
-                          uint32_t k, const made_launch *but) {
+static int read_by_update(const graph *gr, const plan_entry *e,
+                          const uint8_t *update, uint32_t k,
+                          const made_launch *but) {
   for (uint32_t i = 0; i < e->nlaunch; i++) {
     const made_launch *m = &e->launch[i];
     if (m == but || !update[m->group]) continue;
-    for (uint32_t j = 0; j < m->narg - m->nout; j++) {
-      uint32_t v = m->arg[j].value;
-      if (v != NO && e->value[v].kind == VALUE_LEAF && e->value[v].leaf == k)
-        return 1;
-    }
+    for (uint32_t j = 0; j < m->narg - m->nout; j++)
+      if (reads_buffer(gr, e, m, j, k)) return 1;
   }
   return 0;
 }
 
 static int leaf_kept(const graph *gr, uint32_t k) {
   for (uint32_t i = 0; i < gr->t->n; i++)
-    if (gr->end[i].kind == END_LEAF && gr->end[i].value == k) return 1;
+    if (gr->end[i].kind == END_LEAF &&
+        gr->t->leaf[gr->end[i].value]->buf == gr->t->leaf[k]->buf)
+      return 1;
   return 0;
 }
 
@@ -161,19 +167,17 @@ static int stored_last(const graph *gr, const made_launch *m, uint32_t out) {
 }
 
 /* An update runs after those before it: what they took, it must not read. */
-static int reads_taken(const plan_entry *e, const made_launch *m,
-                       const uint8_t *taken) {
-  for (uint32_t i = 0; i < m->narg - m->nout; i++) {
-    uint32_t v = m->arg[i].value;
-    if (v != NO && e->value[v].kind == VALUE_LEAF && taken[e->value[v].leaf])
-      return 1;
-  }
+static int reads_taken(const graph *gr, const plan_entry *e,
+                       const made_launch *m, const uint8_t *taken) {
+  for (uint32_t k = 0; k < gr->t->nleaf; k++)
+    for (uint32_t i = 0; taken[k] && i < m->narg - m->nout; i++)
+      if (reads_buffer(gr, e, m, i, k)) return 1;
   return 0;
 }
 
 static void take_leaves(graph *gr, plan_entry *e, made_launch *m,
                         uint8_t *update, uint8_t *taken) {
-  if (reads_taken(e, m, taken)) return;
+  if (reads_taken(gr, e, m, taken)) return;
   for (uint32_t o = m->narg - m->nout; o < m->narg; o++) {
     made_value *v = &e->value[m->arg[o].value];
     if (v->kind != VALUE_OUT || v->update || !stored_last(gr, m, o) ||
@@ -183,10 +187,11 @@ static void take_leaves(graph *gr, plan_entry *e, made_launch *m,
       uint32_t in = m->arg[i].value, k;
       if (in == NO || e->value[in].kind != VALUE_LEAF) continue;
       k = e->value[in].leaf;
-      if (taken[k] || !node_donatable(gr->t->leaf[k]) || leaf_kept(gr, k) ||
+      if (taken[k] || !gr->t->donatable[k] || leaf_kept(gr, k) ||
           e->value[in].bytes != v->bytes ||
           e->value[in].dtype_bytes != v->dtype_bytes ||
-          !takes_leaf(e, m, o, k) || read_by_update(e, update, k, m))
+          !takes_leaf(gr, e, m, o, k) ||
+          read_by_update(gr, e, update, k, m))
         continue;
       taken[k] = v->update = update[m->group] = 1;
       v->leaf = k;

@@ -101,7 +101,7 @@ tsh_status plan_permute(plan *p, plan_node *x, const uint8_t *order,
     seen |= UINT32_C(1) << order[i];
     dim[i] = s->dim[order[i]];
   }
-  if (!(shape = plan_shape_get(p, (int)s->rank, dim, err))) return TSH_EINVAL;
+  if (!(shape = plan_shape_get(p, (int)s->rank, dim, err))) return shape_status(err);
   if (!(n = move_node(p, TSH_OP_permute, x, shape, 1)))
     return plan_nomem(err, "a tensor");
   memcpy(n->attr->order, order, s->rank);
@@ -172,7 +172,7 @@ tsh_status plan_slice(plan *p, plan_node *x, const plan_range *range,
   const plan_shape *shape = range_shape(p, "slice", x->shape, range, err);
   plan_node *n;
   *out = NULL;
-  if (!shape) return TSH_EINVAL;
+  if (!shape) return shape_status(err);
   if (!(n = move_node(p, TSH_OP_slice, x, shape, 1)))
     return plan_nomem(err, "a tensor");
   keep_ranges(n->attr->range, range, x->shape->rank);
@@ -215,7 +215,7 @@ tsh_status plan_pad(plan *p, plan_node *x, const int64_t *before,
   }
   if (!(shape = plan_shape_get(p, (int)s->rank, dim, err)) ||
       !(one = plan_shape_get(p, 0, NULL, err)))
-    return TSH_EINVAL;
+    return shape_status(err);
   if ((rc = part(p, x, one, value, &fill, err)) != TSH_OK) return rc;
   if (!(n = move_node(p, TSH_OP_pad, x, shape, 1))) {
     plan_drop(p, fill);
@@ -260,7 +260,7 @@ static tsh_status cat_result(plan *p, plan_node *const *x, int n, int axis,
     if (dev_id(*d) == 0) *d = x[i]->d;
   }
   *shape = plan_shape_get(p, (int)first->rank, dim, err);
-  return *shape ? TSH_OK : TSH_EINVAL;
+  return *shape ? TSH_OK : shape_status(err);
 }
 
 static plan_node *cat_node(plan *p, int n, int axis, int dtype, dev *d,
@@ -318,7 +318,7 @@ tsh_status plan_set(plan *p, plan_node *x, const plan_range *range,
   plan_node *n, *piece = NULL;
   tsh_status rc;
   *out = NULL;
-  if (!shape) return TSH_EINVAL;
+  if (!shape) return shape_status(err);
   if ((rc = part(p, x, shape, v, &piece, err)) != TSH_OK) return rc;
   if (!(n = move_node(p, TSH_OP_set, x, x->shape, 1))) {
     plan_drop(p, piece);

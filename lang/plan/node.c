@@ -141,13 +141,6 @@ void error_unref(plan_error *e) {
   if (e && --e->refs == 0) plan_release(e);
 }
 
-int node_donatable(const plan_node *n) {
-  return n->state == NODE_READY && n->holds == 0 && n->buf &&
-         n->buf->refs == 1 && !n->layout && n->offset == 0 &&
-         !(n->flags & (NODE_TAPED | NODE_SAVED)) &&
-         n->buf->bytes == shape_bytes(n->shape, n->dtype);
-}
-
 /* ---- buffers ---- */
 plan_buf *buf_new(plan *p, dev *d, uint64_t bytes, tsh_err *err) {
   plan_buf *b = plan_alloc(sizeof *b);

@@ -51,6 +51,7 @@ static inline int plan_is_view(int op) {
 typedef struct plan_buf {
   uint32_t refs;
   uint32_t epoch, leaf; /* newest leaf on it in the trace of that epoch */
+  uint32_t unheld, pad; /* owners that only the trace knows, while planning */
   dev *d;
   tsh_buf *buf;
   uint64_t bytes;
@@ -134,6 +135,10 @@ typedef struct {
   uint32_t nleaf, leaf_cap;
   plan_node **leaf; /* borrowed: a recorded node owns each */
   uint32_t *leaf_next, leaf_next_cap; /* older leaf on the same buffer */
+  uint32_t nseen, seen_cap;
+  plan_node **seen; /* every node that is a leaf, equal ones too; borrowed */
+  uint8_t *donatable; /* per leaf: see trace_find_donatable */
+  uint32_t donatable_cap;
   uint32_t nscalar, scalar_cap;
   struct scalar_slot {
     tsh_scalar value;
@@ -200,8 +205,6 @@ void node_release_inputs(plan *p, plan_node *n);
 static inline plan_operand *node_in(plan_node *n) { /* inline or many */
   return n->attr && n->attr->many ? n->attr->many : n->in;
 }
-/* Its buffer may be taken by a result: nobody but the trace knows it. */
-int node_donatable(const plan_node *n);
 /* A temporary of a composition is no longer needed. */
 void node_temp(plan *p, plan_node *n);
 uint32_t node_device(plan *p, dev *d, tsh_err *err); /* its id; UINT32_MAX */
@@ -221,6 +224,10 @@ void shape_strides(const plan_shape *s, int64_t *stride);
 const plan_shape *shape_broadcast(plan *p, const char *what,
                                   const plan_shape *a, const plan_shape *b,
                                   tsh_err *err);
+/* Why a shape is NULL, from its err. */
+static inline tsh_status shape_status(const tsh_err *err) {
+  return err && err->code ? err->code : TSH_EINVAL;
+}
 char *shape_text(const plan_shape *s, char *text, size_t size); /* "[2,3]" */
 uint64_t shape_bytes(const plan_shape *s, int dtype); /* UINT64_MAX: too many */
 
@@ -228,6 +235,8 @@ uint64_t shape_bytes(const plan_shape *s, int dtype); /* UINT64_MAX: too many */
 /* Appends a pending node (its inputs recorded, revived if gone); the trace
  * takes a reference. On failure the node is untouched. */
 tsh_status trace_add(plan_trace *t, plan_node *n, tsh_err *err);
+/* Fills t->donatable: leaves whose buffer a result may take. 0: no memory. */
+int trace_find_donatable(plan_trace *t);
 void trace_clear(plan *p, plan_trace *t); /* drops references, keeps memory */
 void trace_free(plan *p, plan_trace *t);
 /* Puts a node that is gone, and what it needs, back into the trace. */

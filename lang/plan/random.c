@@ -207,7 +207,7 @@ tsh_status plan_arange(plan *p, dev *d, int dtype, const plan_operand *start,
   int real = start->kind == PLAN_REAL || by->kind == PLAN_REAL;
   const plan_shape *shape = plan_shape_get(p, 1, &n, err);
   *out = NULL;
-  if (!shape) return TSH_EINVAL;
+  if (!shape) return shape_status(err);
   if (!dtype) dtype = real ? TSH_f32 : TSH_i64;
   if (!dev_has_dtype(d, dtype) || dtype == TSH_bool)
     return dev_fail(err, TSH_EINVAL, "arange: no range of %s on %s",

@@ -305,7 +305,7 @@ tsh_status plan_map(plan *p, int op, const plan_operand *in, int n,
   if ((rc = compute_dtype(op, in + where, n - where, &compute, err)) ||
       (rc = check_numbers(op, in + where, n - where, compute, err)))
     return rc;
-  if (!(shape = common_shape(p, op, in, n, err))) return TSH_EINVAL;
+  if (!(shape = common_shape(p, op, in, n, err))) return shape_status(err);
   return map_conformed(p, op, in, n, compute, shape, common_device(in, n), out,
                        err);
 }
@@ -354,7 +354,7 @@ static tsh_status record_fold(plan *p, int op, int dtype,
   plan_node *x = in[0].node, *r;
   const plan_shape *shape = folded_shape(p, x->shape, axes, keep, err);
   *out = NULL;
-  if (!shape) return TSH_EINVAL;
+  if (!shape) return shape_status(err);
   if (!(r = node_new(p))) return plan_nomem(err, "a tensor");
   r->op = (uint16_t)op;
   r->dtype = (uint8_t)dtype;
@@ -419,7 +419,7 @@ static tsh_status positions(plan *p, plan_node *x, int axis, plan_node **out,
   if (axis < 0) return plan_iota(p, x->d, TSH_i64, s, out, err);
   for (uint32_t i = 0; i < s->rank; i++)
     dim[i] = (int)i == axis ? s->dim[i] : 1;
-  if (!(line = plan_shape_get(p, (int)s->rank, dim, err))) return TSH_EINVAL;
+  if (!(line = plan_shape_get(p, (int)s->rank, dim, err))) return shape_status(err);
   TRY(plan_iota(p, x->d, TSH_i64, line, &iota, err));
   TRY(plan_expand(p, iota, s, &shaped, err));
   *out = shaped;
@@ -458,7 +458,7 @@ tsh_status plan_dot(plan *p, plan_node *a, plan_node *b, uint32_t axes,
   dev *d = common_device(from, 2);
   tsh_status rc = TSH_OK;
   *out = NULL;
-  if (!s) return TSH_EINVAL;
+  if (!s) return shape_status(err);
   if (!dtype || dtype == TSH_bool)
     return dev_fail(err, TSH_EINVAL, "dot: no products of %s and %s",
                     plan_dtype_name(a->dtype), plan_dtype_name(b->dtype));

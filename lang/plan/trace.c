@@ -76,6 +76,8 @@ static uint32_t same_leaf(const plan_trace *t, const plan_node *x) {
 static uint32_t encode_leaf(plan_trace *t, plan_node *x) {
   uint32_t k;
   if (x->epoch == t->epoch) return x->leaf | IN_LEAF;
+  if (!PLAN_GROW(t->seen, t->seen_cap, t->nseen + 1)) return IN_NONE;
+  t->seen[t->nseen] = x;
   if ((k = same_leaf(t, x)) == IN_NONE) {
     k = t->nleaf;
     if (!PLAN_GROW(t->leaf, t->leaf_cap, k + 1) ||
@@ -92,7 +94,29 @@ static uint32_t encode_leaf(plan_trace *t, plan_node *x) {
   }
   x->epoch = t->epoch;
   x->leaf = k;
+  t->nseen++;
   return k | IN_LEAF;
+}
+
+/* A buffer may be taken by a result when every node that owns it is a leaf of
+ * this trace that nobody holds. */
+static int donatable(const plan_node *x) {
+  return x->buf && x->buf->unheld == x->buf->refs && !x->layout &&
+         x->offset == 0 && x->buf->bytes == shape_bytes(x->shape, x->dtype);
+}
+
+int trace_find_donatable(plan_trace *t) {
+  if (!PLAN_GROW(t->donatable, t->donatable_cap, t->nleaf + 1)) return 0;
+  for (uint32_t i = 0; i < t->nseen; i++)
+    if (t->seen[i]->buf) t->seen[i]->buf->unheld = 0;
+  for (uint32_t i = 0; i < t->nseen; i++) {
+    plan_node *x = t->seen[i];
+    if (x->buf && !x->holds && !(x->flags & (NODE_TAPED | NODE_SAVED)))
+      x->buf->unheld++;
+  }
+  for (uint32_t k = 0; k < t->nleaf; k++)
+    t->donatable[k] = (uint8_t)donatable(t->leaf[k]);
+  return 1;
 }
 
 static uint32_t encode_in(plan_trace *t, const plan_operand *in) {
@@ -179,11 +203,12 @@ static uint64_t trace_bytes(const plan_node *n) {
 }
 
 /* Takes back what a half-encoded node left: leaves that nobody owns. */
-static void undo_encode(plan_trace *t, uint32_t nleaf, const trace_word *w,
-                        uint64_t hash) {
+static void undo_encode(plan_trace *t, uint32_t nleaf, uint32_t nseen,
+                        const trace_word *w, uint64_t hash) {
+  for (uint32_t i = nseen; i < t->nseen; i++) t->seen[i]->epoch = 0;
+  t->nseen = nseen;
   for (uint32_t k = t->nleaf; k-- > nleaf;) {
     plan_node *x = t->leaf[k];
-    x->epoch = 0;
     if (!x->buf) continue;
     x->buf->leaf = t->leaf_next[k];
     if (x->buf->leaf == IN_NONE) x->buf->epoch = 0;
@@ -195,7 +220,7 @@ static void undo_encode(plan_trace *t, uint32_t nleaf, const trace_word *w,
 }
 
 tsh_status trace_add(plan_trace *t, plan_node *n, tsh_err *err) {
-  uint32_t nleaf = t->nleaf;
+  uint32_t nleaf = t->nleaf, nseen = t->nseen;
   uint64_t hash = t->hash;
   trace_word *w;
   if (!PLAN_GROW(t->node, t->node_cap, t->n + 1) ||
@@ -203,7 +228,7 @@ tsh_status trace_add(plan_trace *t, plan_node *n, tsh_err *err) {
     return plan_nomem(err, "the trace");
   w = &t->word[t->n];
   if (!encode(t, n, w)) {
-    undo_encode(t, nleaf, w, hash);
+    undo_encode(t, nleaf, nseen, w, hash);
     return plan_nomem(err, "the trace");
   }
   hash_word(t, w);
@@ -216,7 +241,7 @@ tsh_status trace_add(plan_trace *t, plan_node *n, tsh_err *err) {
 
 void trace_clear(plan *p, plan_trace *t) {
   uint32_t n = t->n;
-  t->n = t->nleaf = t->nscalar = t->nint = t->naux = 0;
+  t->n = t->nleaf = t->nseen = t->nscalar = t->nint = t->naux = 0;
   t->hash = t->bytes = 0;
   if (t->slot_hash_cap)
     memset(t->slot_hash, 0, sizeof *t->slot_hash * t->slot_hash_cap);
@@ -232,6 +257,8 @@ void trace_free(plan *p, plan_trace *t) {
   plan_release(t->word);
   plan_release(t->leaf);
   plan_release(t->leaf_next);
+  plan_release(t->seen);
+  plan_release(t->donatable);
   plan_release(t->scalar);
   plan_release(t->slot_hash);
   plan_release(t->ints);
@@ -319,8 +346,9 @@ tsh_status trace_record(plan *p, plan_node *n, plan_node **out, tsh_err *err) {
   p->counters.ops++;
   if (e) node_set_failed(p, n, e);
   else if (n->state == NODE_PENDING) {
-    if ((rc = revive_inputs(p, n, err)) == TSH_OK)
+    if ((rc = revive_inputs(p, n, err)) == TSH_OK && !(e = failed_input(n)))
       rc = trace_add(&p->trace, n, err);
+    if (rc == TSH_OK && e) node_set_failed(p, n, e);
     if (rc == TSH_OK) note_cut(p, n);
   }
   if (rc == TSH_OK && p->tapes_open) rc = tape_add(p, n, err);

@@ -64,7 +64,7 @@ int verify_groups(graph *gr, char *text, size_t size) {
       FAULT("group %u: an atom on no axis", gr->order[i]);
     for (uint32_t j = 0; j < k->nmember; j++)
       if (!check_list(gr, k->member[j], k, text, size)) return 0;
-    if (group_depends(gr, gr->order[i], gr->order[i]))
+    if (group_depends(gr, gr->order[i], gr->order[i]) == 1)
       FAULT("group %u depends on itself", gr->order[i]);
   }
   return 1;

@@ -62,11 +62,10 @@ static void count_element(cpu_run *run, const cols *w, const cpu_port *port,
                           const cpu_lanes *lanes, int64_t off) {
   void *slot = run->reg[port->slot];
   if (lanes->one_run)
-    CPU_NAME(cpu_iota)(slot, lanes->start + off, lanes->step, w->n, port->size);
+    cpu_iota(slot, lanes->start + off, lanes->step, w->n, port->size);
   else
-    CPU_NAME(cpu_iota_space)
-    (slot, lanes->start + off, run->place[port->arg].stride, w->outer, &w->at,
-     w->n, port->size);
+    cpu_iota_space(slot, lanes->start + off, run->place[port->arg].stride,
+                   w->outer, &w->at, w->n, port->size);
 }
 
 static void load_element(cpu_run *run, const cols *w, unsigned i) {
@@ -81,11 +80,10 @@ static void load_element(cpu_run *run, const cols *w, unsigned i) {
   }
   char *at = lanes->at + off * port->size;
   if (!lanes->one_run)
-    CPU_NAME(cpu_gather_space)
-    (slot, at, run->place[port->arg].stride, w->outer, &w->at, w->n,
-     port->size);
+    cpu_gather_space(slot, at, run->place[port->arg].stride, w->outer, &w->at,
+                     w->n, port->size);
   else if (lanes->step != 1 || port->copy)
-    CPU_NAME(cpu_gather)(slot, at, lanes->step, w->n, port->size);
+    cpu_gather(slot, at, lanes->step, w->n, port->size);
   else
     run->reg[i] = at;
   if (w->far && run->reg[i] == at) ask_ahead(run, w, port, at);
@@ -107,10 +105,10 @@ static void store_element(cpu_run *run, const cols *w, unsigned i) {
   if (port->direct && src != run->reg[port->slot]) return;
   char *at = lanes->at + fold_offset(run, w, port) * port->size;
   if (lanes->one_run)
-    CPU_NAME(cpu_scatter)(at, src, lanes->step, w->n, port->size);
+    cpu_scatter(at, src, lanes->step, w->n, port->size);
   else
-    CPU_NAME(cpu_scatter_space)
-    (at, src, run->place[port->arg].stride, w->outer, &w->at, w->n, port->size);
+    cpu_scatter_space(at, src, run->place[port->arg].stride, w->outer, &w->at,
+                      w->n, port->size);
 }
 
 static void cols_element(cpu_run *run, const cols *w, const cpu_phase *ph) {
@@ -121,7 +119,7 @@ static void cols_element(cpu_run *run, const cols *w, const cpu_phase *ph) {
     load_element(run, w, code->order[i]);
   for (uint32_t i = ph->store.at; i < ph->store.end; i++)
     aim_element(run, w, code->order[i]);
-  CPU_NAME(cpu_run_steps)(run, code, ph->step, w->n);
+  cpu_run_steps(run, code, ph->step, w->n);
   for (uint32_t i = ph->fold.at; i < ph->fold.end; i++) {
     const cpu_folding *f = &code->fold[i];
     f->fold->col_step(run->reg[f->d], run->reg[f->state], run->reg[f->a],
@@ -158,7 +156,7 @@ static tsh_status cols_pass(cpu_run *run, cols *w, const cpu_phase *ph) {
 static void cols_stage(cpu_run *run, const cols *w, uint32_t p) {
   const cpu_phase *ph = &w->code->phase[p];
   int64_t len = w->fold->points > 0 ? w->fold->points : 1;
-  CPU_NAME(cpu_run_steps)(run, w->code, ph->row_step, w->n);
+  cpu_run_steps(run, w->code, ph->row_step, w->n);
   if (run->bad_lane >= 0) cpu_note_bad(run, (w->at.p + run->bad_lane) * len);
   /* A row value already has one lane per outer point. */
   for (uint32_t i = ph->spread.at; i < ph->spread.end; i++) {
@@ -169,31 +167,31 @@ static void cols_stage(cpu_run *run, const cols *w, uint32_t p) {
 
 static tsh_status cols_block(cpu_run *run, cols *w) {
   const cpu_code *code = w->code;
-  CPU_NAME(cpu_load)(run, code, code->row_load, w->outer, &w->at, w->n);
+  cpu_load(run, code, code->row_load, w->outer, &w->at, w->n);
   for (uint32_t p = 0; p < code->nphase; p++) {
     cols_stage(run, w, p);
     tsh_status rc = cols_pass(run, w, &code->phase[p]);
     if (rc != TSH_OK) return rc;
   }
   cols_stage(run, w, code->nphase);
-  CPU_NAME(cpu_store)(run, code, code->row_store, w->outer, &w->at, w->n);
+  cpu_store(run, code, code->row_store, w->outer, &w->at, w->n);
   return TSH_OK;
 }
 
-tsh_status CPU_NAME(cpu_cols)(cpu_run *run, const tsh_prog *prog,
-                              const tsh_launch *launch, const cpu_space *outer,
-                              const cpu_space *fold) {
+tsh_status cpu_cols(cpu_run *run, const tsh_prog *prog,
+                    const tsh_launch *launch, const cpu_space *outer,
+                    const cpu_space *fold) {
   cols w = {.code = &prog->code, .outer = outer, .fold = fold};
   size_t most = prog->code.col_lanes;
   if (!(run->force & CPU_FORCE_PLAIN) && prog->spilled.memory &&
       cpu_spill_fits(run, &prog->spilled, fold->points * (int64_t)most))
     w.code = &prog->spilled;
-  size_t block = CPU_NAME(cpu_block)(outer, most);
+  size_t block = cpu_block(outer, most);
   w.far = outer->points >= 1024 && outer->points * fold->points >= FAR;
   int64_t count = outer->points;
   size_t lanes = count < (int64_t)most ? (size_t)count : most;
-  CPU_NAME(cpu_uniforms)(run, w.code, launch, lanes);
-  CPU_NAME(cpu_ports)(run, w.code, outer, 1, lanes);
+  cpu_uniforms(run, w.code, launch, lanes);
+  cpu_ports(run, w.code, outer, 1, lanes);
   cpu_space_kinds(run, w.code, outer, 0);
   cpu_cursor_set(&w.at, outer, 0);
   while (count > 0) {

@@ -423,7 +423,7 @@ static const cpu_fold *const folds[IDS][CPU_NDTYPE] = {TSH_OPS_FOLD(CPU_X)};
 static const cpu_fold *const args[2][CPU_NDTYPE][2] = {ARG_ROW(fold_argmax),
                                                        ARG_ROW(fold_argmin)};
 
-const cpu_fold *CPU_NAME(cpu_fold)(int op, int compute, int dtype) {
+const cpu_fold *cpu_fold_get(int op, int compute, int dtype) {
   int row = cpu_row(compute);
   if (row < 0 || op < FIRST || op >= FIRST + IDS) return NULL;
   if (op != TSH_OP_argmax && op != TSH_OP_argmin) return folds[op - FIRST][row];

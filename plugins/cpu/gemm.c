@@ -11,8 +11,8 @@
  *       for each block of depth: results += A B     micro-kernel MR x NR
  *       tail: the other instructions, on the results
  *
- * Threads will share the row blocks. A packed A for matrices beyond the L2
- * cache and more dtypes belong here too. */
+ * Threads will share the row blocks. More dtypes will widen while packing; a
+ * prefetch of results and of the next panel belongs into the micro-kernel. */
 #include "interp.h"
 #include "kit_math.h"
 
@@ -67,7 +67,7 @@ static const cpu_port *only_store(const cpu_code *code, int results) {
 }
 
 /* Can the results be computed into the output? Its columns must lie one after
- * the other. */
+ * the other, and partial results must not overwrite an operand. */
 static void choose_direct(cpu_run *run, gemm *g) {
   const cpu_port *store = only_store(&g->prog->tail, g->prog->narg);
   const int64_t *stride =
@@ -77,6 +77,9 @@ static void choose_direct(cpu_run *run, gemm *g) {
   for (int k = g->n.rank; k-- > 0 && g->direct; next *= g->n.ext[k])
     g->direct = stride[k] == next;
   if (g->k.points == 0) g->direct = 0;
+  if (store && (run->place[store->arg].base == g->a->base ||
+                run->place[store->arg].base == g->b->base))
+    g->direct = 0;
 }
 
 /* The tile, rows of `wide`, as argument narg of the tail. */
@@ -115,14 +118,12 @@ static tsh_status tail(cpu_run *run, const gemm *g, int64_t i, int64_t ni,
                        int64_t j, int64_t nj) {
   const cpu_code *code = &g->prog->tail;
   int64_t all = g->n.points;
-  size_t block = CPU_NAME(cpu_block)(&g->out, CPU_LANES);
+  size_t block = cpu_block(&g->out, CPU_LANES);
   if (g->direct) return TSH_OK;
   cpu_space_kinds(run, code, &g->out, 0);
-  if (nj == all)
-    return CPU_NAME(cpu_walk)(run, code, &g->out, i * all, ni * all, block);
+  if (nj == all) return cpu_walk(run, code, &g->out, i * all, ni * all, block);
   for (int64_t r = i; r < i + ni; r++) {
-    tsh_status rc =
-        CPU_NAME(cpu_walk)(run, code, &g->out, r * all + j, nj, block);
+    tsh_status rc = cpu_walk(run, code, &g->out, r * all + j, nj, block);
     if (rc != TSH_OK) return rc;
   }
   return TSH_OK;
@@ -259,8 +260,8 @@ static void tail_bases(cpu_run *run, const gemm *g, const cpu_cursor *c) {
   }
 }
 
-tsh_status CPU_NAME(cpu_gemm)(cpu_run *run, const tsh_prog *prog,
-                              const tsh_launch *launch) {
+tsh_status cpu_gemm(cpu_run *run, const tsh_prog *prog,
+                    const tsh_launch *launch) {
   gemm g;
   cpu_place *place = run->place;
   tsh_status rc = TSH_OK;
@@ -275,7 +276,7 @@ tsh_status CPU_NAME(cpu_gemm)(cpu_run *run, const tsh_prog *prog,
   g.pack_a = run->gemm + CPU_GEMM_B;
   g.tile = g.pack_a + CPU_GEMM_A;
   size_t lanes = g.out.points < CPU_LANES ? (size_t)g.out.points : CPU_LANES;
-  CPU_NAME(cpu_uniforms)(run, &prog->tail, launch, lanes);
+  cpu_uniforms(run, &prog->tail, launch, lanes);
   cpu_cursor c;
   cpu_cursor_set(&c, &g.batch, 0);
   for (int64_t i = 0; i < g.batch.points && rc == TSH_OK; i++) {
@@ -286,7 +287,7 @@ tsh_status CPU_NAME(cpu_gemm)(cpu_run *run, const tsh_prog *prog,
     }
     tail_bases(run, &g, &c);
     run->place = run->tail_place;
-    CPU_NAME(cpu_ports)(run, &prog->tail, &g.out, 0, lanes);
+    cpu_ports(run, &prog->tail, &g.out, 0, lanes);
     rc = prog->dtype == TSH_f32 ? product_f32(run, &g, at_a, at_b)
                                 : product_f64(run, &g, at_a, at_b);
     run->place = place;

@@ -55,9 +55,8 @@ static void FN(pack_b)(const gemm *g, const T *b, int64_t nj, int64_t nk,
                        T *out) {
   enum { NR = FN(NR) };
   int line = FN(in_line)(g->kb_off, nk);
-  for (int64_t j = 0; j < nj; j += NR, out += nk * NR)
-    FN(pack_panel)
-    (b, g->n_off + j, g->kb_off, line, nj - j < NR ? nj - j : NR, nk, out);
+  for (int64_t j = 0; j < nj; j += NR, out += nk * NR) FN(pack_panel)
+  (b, g->n_off + j, g->kb_off, line, nj - j < NR ? nj - j : NR, nk, out);
 }
 
 /* ni rows as panels [nk][MR]; the last may have fewer rows. */
@@ -183,41 +182,45 @@ static int FN(reads_a_in_place)(const gemm *g, int64_t nk) {
   return g->m.rank != 1 || g->a->stride[g->am] % line != 0;
 }
 
+/* The last columns of an output, where not all of a panel is there. */
+static void FN(micro_edge)(int64_t mr, const T *const a[MR], int64_t step,
+                           const T *b, int64_t nk, T *const c[MR], int first,
+                           int64_t columns) {
+  T edge[MR][FN(NR)], *part[MR];
+  size_t bytes = (size_t)columns * sizeof(T);
+  for (int64_t r = 0; r < mr; r++) {
+    part[r] = edge[r];
+    if (!first) memcpy(edge[r], c[r], bytes);
+  }
+  FN(micro_any)(mr, a, step, b, nk, part, first);
+  for (int64_t r = 0; r < mr; r++) memcpy(c[r], edge[r], bytes);
+}
+
 static tsh_status FN(block)(cpu_run *run, gemm *g, const T *a, const T *b,
                             int64_t ni, int64_t nj, int64_t nk, int first) {
   enum { NR = FN(NR) };
   int plain = FN(reads_a_in_place)(g, nk);
   int64_t step = MR;
-  T *pack = (T *)g->pack_a, edge[MR * NR];
+  T *pack = (T *)g->pack_a;
   if (plain)
     step = g->k.rank ? g->a->stride[g->ak] : 0;
   else
     FN(pack_a)(g, a, ni, nk, pack);
   for (int64_t j = 0; j < nj; j += NR, b += nk * NR) {
-    int whole = j + NR <= g->c_columns;
+    int64_t left = g->c_columns - j;
     if (cpu_cancelled(run)) return TSH_ECANCELLED;
     for (int64_t i = 0; i < ni; i += MR) {
       int64_t mr = ni - i < MR ? ni - i : MR;
-      const T *rows[MR];
+      const T *row[MR];
       T *c[MR];
       for (int64_t r = 0; r < mr; r++) {
-        rows[r] =
-            plain ? a + g->m_off[i + r] + g->ka_off[0] : pack + i * nk + r;
+        row[r] = plain ? a + g->m_off[i + r] + g->ka_off[0] : pack + i * nk + r;
         c[r] = (T *)g->c_row[i + r] + j;
       }
-      if (whole) {
-        FN(micro_any)(mr, rows, step, b, nk, c, first);
-        continue;
-      }
-      /* The last columns of an output: not all of a panel is there. */
-      T *part[MR];
-      size_t left = (size_t)(g->c_columns - j) * sizeof(T);
-      for (int64_t r = 0; r < mr; r++) {
-        part[r] = edge + r * NR;
-        if (!first) memcpy(part[r], c[r], left);
-      }
-      FN(micro_any)(mr, rows, step, b, nk, part, first);
-      for (int64_t r = 0; r < mr; r++) memcpy(c[r], part[r], left);
+      if (left >= NR)
+        FN(micro_any)(mr, row, step, b, nk, c, first);
+      else
+        FN(micro_edge)(mr, row, step, b, nk, c, first, left);
     }
   }
   return TSH_OK;

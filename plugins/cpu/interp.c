@@ -11,8 +11,8 @@
 #include "interp.h"
 
 /* ---- steps --------------------------------------------------------------- */
-void CPU_NAME(cpu_run_steps)(cpu_run *run, const cpu_code *code, cpu_span steps,
-                             size_t n) {
+void cpu_run_steps(cpu_run *run, const cpu_code *code, cpu_span steps,
+                   size_t n) {
   void **reg = run->reg;
   for (uint32_t i = steps.at; i < steps.end; i++) {
     const cpu_step *s = &code->step[i];
@@ -21,26 +21,25 @@ void CPU_NAME(cpu_run_steps)(cpu_run *run, const cpu_code *code, cpu_span steps,
 }
 
 /* ---- walk --------------------------------------------------------------- */
-size_t CPU_NAME(cpu_block)(const cpu_space *space, size_t most) {
+size_t cpu_block(const cpu_space *space, size_t most) {
   int64_t ext = space->rank ? space->ext[space->rank - 1] : 1;
   if (space->rank < 2 || ext < (int64_t)most / 2) return most;
   int64_t pieces = (ext + (int64_t)most - 1) / (int64_t)most;
   return (size_t)((ext + pieces - 1) / pieces + 15) / 16 * 16;
 }
 
-tsh_status CPU_NAME(cpu_walk)(cpu_run *run, const cpu_code *code,
-                              const cpu_space *space, int64_t p, int64_t count,
-                              size_t block) {
+tsh_status cpu_walk(cpu_run *run, const cpu_code *code, const cpu_space *space,
+                    int64_t p, int64_t count, size_t block) {
   const cpu_phase *ph = &code->phase[0];
   cpu_cursor c;
   cpu_cursor_set(&c, space, p);
   while (count > 0) {
     size_t n = cpu_block_at(space, &c, block, count);
     if (cpu_cancelled(run)) return TSH_ECANCELLED;
-    CPU_NAME(cpu_load)(run, code, ph->load, space, &c, n);
-    CPU_NAME(cpu_aim)(run, code, ph->store, space, &c, n);
-    CPU_NAME(cpu_run_steps)(run, code, ph->step, n);
-    CPU_NAME(cpu_store)(run, code, ph->store, space, &c, n);
+    cpu_load(run, code, ph->load, space, &c, n);
+    cpu_aim(run, code, ph->store, space, &c, n);
+    cpu_run_steps(run, code, ph->step, n);
+    cpu_store(run, code, ph->store, space, &c, n);
     if (run->bad_lane >= 0)
       cpu_note_bad(run, cpu_space_number(space, c.p + run->bad_lane));
     count -= (int64_t)n;
@@ -53,11 +52,11 @@ static tsh_status run_walk(cpu_run *run, const tsh_prog *prog,
                            const tsh_launch *launch) {
   cpu_space space;
   cpu_space_axes(run, prog, launch, CPU_AXES(0, prog->rank), 0, 0, &space);
-  size_t block = CPU_NAME(cpu_block)(&space, CPU_LANES);
+  size_t block = cpu_block(&space, CPU_LANES);
   size_t lanes = space.points < CPU_LANES ? (size_t)space.points : CPU_LANES;
-  CPU_NAME(cpu_uniforms)(run, &prog->code, launch, lanes);
-  CPU_NAME(cpu_ports)(run, &prog->code, &space, 0, lanes);
-  return CPU_NAME(cpu_walk)(run, &prog->code, &space, 0, space.points, block);
+  cpu_uniforms(run, &prog->code, launch, lanes);
+  cpu_ports(run, &prog->code, &space, 0, lanes);
+  return cpu_walk(run, &prog->code, &space, 0, space.points, block);
 }
 
 /* ---- rows --------------------------------------------------------------- */
@@ -80,13 +79,12 @@ static void rows_stage(cpu_run *run, const rows *w, uint32_t p) {
   const cpu_phase *ph = &w->code->phase[p];
   size_t len =
       w->fold->points < CPU_LANES ? (size_t)w->fold->points : CPU_LANES;
-  CPU_NAME(cpu_run_steps)(run, w->code, ph->row_step, w->nrow);
+  cpu_run_steps(run, w->code, ph->row_step, w->nrow);
   note_rows(run, w);
   for (uint32_t i = ph->spread.at; i < ph->spread.end; i++) {
     const cpu_spread *s = &w->code->spread[i];
     run->reg[s->d] = run->reg[s->slot];
-    CPU_NAME(cpu_spread_rows)
-    (run->reg[s->slot], run->reg[s->src], w->nrow, len, s->size);
+    cpu_spread_rows(run->reg[s->slot], run->reg[s->src], w->nrow, len, s->size);
   }
 }
 
@@ -96,12 +94,11 @@ static void fold_short(cpu_run *run, rows *w, const cpu_folding *f, size_t n) {
   const char *a = run->reg[f->a], *b = run->reg[f->b];
   f->fold->col_begin(d, state, w->nrow);
   for (size_t i = 0; i < n; i++) {
-    void *x = w->column[0], *y = w->column[1];
-    CPU_NAME(cpu_gather)(x, a + i * f->size_a, (int64_t)n, w->nrow, f->size_a);
-    if (f->b != f->a)
-      CPU_NAME(cpu_gather)
-      (y, b + i * f->size_b, (int64_t)n, w->nrow, f->size_b);
-    f->fold->col_step(d, state, x, f->b != f->a ? y : x, w->nrow, (int64_t)i);
+    void *x = w->column[0], *y = f->b != f->a ? w->column[1] : x;
+    cpu_gather(x, a + i * f->size_a, (int64_t)n, w->nrow, f->size_a);
+    if (y != x)
+      cpu_gather(y, b + i * f->size_b, (int64_t)n, w->nrow, f->size_b);
+    f->fold->col_step(d, state, x, y, w->nrow, (int64_t)i);
   }
   f->fold->col_end(d, state, w->nrow, (int64_t)n);
 }
@@ -120,12 +117,12 @@ static void rows_block(cpu_run *run, rows *w, const cpu_phase *ph, size_t n,
                        int ends) {
   const cpu_code *code = w->code;
   size_t lanes = w->nrow * n;
-  CPU_NAME(cpu_load)(run, code, ph->load, &w->all, &w->at, lanes);
-  CPU_NAME(cpu_aim)(run, code, ph->store, &w->all, &w->at, lanes);
-  CPU_NAME(cpu_run_steps)(run, code, ph->step, lanes);
+  cpu_load(run, code, ph->load, &w->all, &w->at, lanes);
+  cpu_aim(run, code, ph->store, &w->all, &w->at, lanes);
+  cpu_run_steps(run, code, ph->step, lanes);
   for (uint32_t i = ph->fold.at; i < ph->fold.end; i++)
     fold_rows(run, w, &code->fold[i], n, ends);
-  CPU_NAME(cpu_store)(run, code, ph->store, &w->all, &w->at, lanes);
+  cpu_store(run, code, ph->store, &w->all, &w->at, lanes);
   if (run->bad_lane >= 0) cpu_note_bad(run, w->at.p + run->bad_lane);
 }
 
@@ -154,30 +151,30 @@ static tsh_status run_rows(cpu_run *run, rows *w, const tsh_launch *launch) {
   if (len < CPU_LANES) most = CPU_LANES / (len > 0 ? len : 1);
   int64_t points = len > 0 ? w->all.points : count;
   size_t lanes = points < CPU_LANES ? (size_t)points : CPU_LANES;
-  CPU_NAME(cpu_uniforms)(run, code, launch, lanes);
-  CPU_NAME(cpu_ports)(run, code, w->outer, 1, lanes);
-  CPU_NAME(cpu_ports)(run, code, &w->all, 0, lanes);
+  cpu_uniforms(run, code, launch, lanes);
+  cpu_ports(run, code, w->outer, 1, lanes);
+  cpu_ports(run, code, &w->all, 0, lanes);
   cpu_cursor_set(&w->row, w->outer, 0);
   while (count > 0) {
     tsh_status rc = TSH_OK;
     w->nrow = (size_t)(most < count ? most : count);
-    CPU_NAME(cpu_load)(run, code, code->row_load, w->outer, &w->row, w->nrow);
+    cpu_load(run, code, code->row_load, w->outer, &w->row, w->nrow);
     for (uint32_t p = 0; p < code->nphase && rc == TSH_OK; p++) {
       rows_stage(run, w, p);
       rc = rows_pass(run, w, &code->phase[p]);
     }
     if (rc != TSH_OK) return rc;
     rows_stage(run, w, code->nphase);
-    CPU_NAME(cpu_store)(run, code, code->row_store, w->outer, &w->row, w->nrow);
+    cpu_store(run, code, code->row_store, w->outer, &w->row, w->nrow);
     count -= (int64_t)w->nrow;
     if (count > 0) cpu_cursor_move(&w->row, w->outer, (int64_t)w->nrow);
   }
   return TSH_OK;
 }
 
-tsh_status CPU_NAME(cpu_rows)(cpu_run *run, const tsh_prog *prog,
-                              const tsh_launch *launch, const cpu_space *outer,
-                              const cpu_space *fold) {
+tsh_status cpu_rows(cpu_run *run, const tsh_prog *prog,
+                    const tsh_launch *launch, const cpu_space *outer,
+                    const cpu_space *fold) {
   rows w;
   w.code = &prog->code;
   if (!(run->force & CPU_FORCE_PLAIN) && prog->kept.memory) {
@@ -196,8 +193,8 @@ tsh_status CPU_NAME(cpu_rows)(cpu_run *run, const tsh_prog *prog,
 }
 
 /* ---- the entry ---------------------------------------------------------- */
-tsh_status CPU_NAME(cpu_program)(cpu_run *run, const tsh_prog *prog,
-                                 const tsh_launch *launch) {
+tsh_status cpu_program(cpu_run *run, const tsh_prog *prog,
+                       const tsh_launch *launch) {
   cpu_space_bases(run, prog, launch);
   if (prog->nfold == 0) return run_walk(run, prog, launch);
   cpu_space outer, fold;
@@ -205,14 +202,14 @@ tsh_status CPU_NAME(cpu_program)(cpu_run *run, const tsh_prog *prog,
   int n = cpu_space_axes(run, prog, launch, CPU_AXES(0, first), 0, 0, &outer);
   cpu_space_axes(run, prog, launch, CPU_AXES(first, prog->rank), n, 1, &fold);
   if (cpu_prefer_cols(run, prog, &outer, &fold))
-    return CPU_NAME(cpu_cols)(run, prog, launch, &outer, &fold);
-  return CPU_NAME(cpu_rows)(run, prog, launch, &outer, &fold);
+    return cpu_cols(run, prog, launch, &outer, &fold);
+  return cpu_rows(run, prog, launch, &outer, &fold);
 }
 
 const cpu_isa CPU_NAME(cpu_isa) = {
     .name = CPU_TEXT(CPU_ISA),
-    .map = CPU_NAME(cpu_map),
-    .fold = CPU_NAME(cpu_fold),
-    .program = CPU_NAME(cpu_program),
-    .gemm = CPU_NAME(cpu_gemm),
+    .map = cpu_map_get,
+    .fold = cpu_fold_get,
+    .program = cpu_program,
+    .gemm = cpu_gemm,
 };

@@ -24,21 +24,21 @@ static inline int cpu_find_lanes(const cpu_run *run, const cpu_port *port,
   return c->idx[last] + (int64_t)n <= space->ext[last];
 }
 
-void CPU_NAME(cpu_run_steps)(cpu_run *run, const cpu_code *code, cpu_span steps,
-                             size_t n);
+void cpu_run_steps(cpu_run *run, const cpu_code *code, cpu_span steps,
+                   size_t n);
 /* Fills uniform registers; ports that give one element everywhere. */
-void CPU_NAME(cpu_uniforms)(cpu_run *run, const cpu_code *code,
-                            const tsh_launch *launch, size_t lanes);
-void CPU_NAME(cpu_ports)(cpu_run *run, const cpu_code *code,
-                         const cpu_space *space, int row, size_t lanes);
+void cpu_uniforms(cpu_run *run, const cpu_code *code, const tsh_launch *launch,
+                  size_t lanes);
+void cpu_ports(cpu_run *run, const cpu_code *code, const cpu_space *space,
+               int row, size_t lanes);
 /* Ports of a span of code->order for n points from a cursor on. aim: before
  * the steps, where values that are stored directly go. */
-void CPU_NAME(cpu_load)(cpu_run *run, const cpu_code *code, cpu_span span,
-                        const cpu_space *space, const cpu_cursor *c, size_t n);
-void CPU_NAME(cpu_aim)(cpu_run *run, const cpu_code *code, cpu_span span,
-                       const cpu_space *space, const cpu_cursor *c, size_t n);
-void CPU_NAME(cpu_store)(cpu_run *run, const cpu_code *code, cpu_span span,
-                         const cpu_space *space, const cpu_cursor *c, size_t n);
+void cpu_load(cpu_run *run, const cpu_code *code, cpu_span span,
+              const cpu_space *space, const cpu_cursor *c, size_t n);
+void cpu_aim(cpu_run *run, const cpu_code *code, cpu_span span,
+             const cpu_space *space, const cpu_cursor *c, size_t n);
+void cpu_store(cpu_run *run, const cpu_code *code, cpu_span span,
+               const cpu_space *space, const cpu_cursor *c, size_t n);
 
 /* Is there memory for the values that a row of n elements (or a block of so
  * many lanes times elements) keeps? */
@@ -63,7 +63,7 @@ static inline void cpu_aim_spills(cpu_run *run, const cpu_code *code, int64_t n,
 
 /* Lanes of a block: blocks end where a long last axis ends, so that they are
  * one run for every port; a short last axis is flattened. */
-size_t CPU_NAME(cpu_block)(const cpu_space *space, size_t most);
+size_t cpu_block(const cpu_space *space, size_t most);
 static inline size_t cpu_block_at(const cpu_space *space, const cpu_cursor *c,
                                   size_t block, int64_t left) {
   int last = space->rank - 1;
@@ -75,18 +75,17 @@ static inline size_t cpu_block_at(const cpu_space *space, const cpu_cursor *c,
 
 /* Runs code without folds on `count` points from p on. Uniforms and ports are
  * ready. */
-tsh_status CPU_NAME(cpu_walk)(cpu_run *run, const cpu_code *code,
-                              const cpu_space *space, int64_t p, int64_t count,
-                              size_t block);
-tsh_status CPU_NAME(cpu_rows)(cpu_run *run, const tsh_prog *prog,
-                              const tsh_launch *launch, const cpu_space *outer,
-                              const cpu_space *fold);
-tsh_status CPU_NAME(cpu_cols)(cpu_run *run, const tsh_prog *prog,
-                              const tsh_launch *launch, const cpu_space *outer,
-                              const cpu_space *fold);
-tsh_status CPU_NAME(cpu_program)(cpu_run *run, const tsh_prog *prog,
-                                 const tsh_launch *launch);
-tsh_status CPU_NAME(cpu_gemm)(cpu_run *run, const tsh_prog *prog,
-                              const tsh_launch *launch);
+tsh_status cpu_walk(cpu_run *run, const cpu_code *code, const cpu_space *space,
+                    int64_t p, int64_t count, size_t block);
+tsh_status cpu_rows(cpu_run *run, const tsh_prog *prog,
+                    const tsh_launch *launch, const cpu_space *outer,
+                    const cpu_space *fold);
+tsh_status cpu_cols(cpu_run *run, const tsh_prog *prog,
+                    const tsh_launch *launch, const cpu_space *outer,
+                    const cpu_space *fold);
+tsh_status cpu_program(cpu_run *run, const tsh_prog *prog,
+                       const tsh_launch *launch);
+tsh_status cpu_gemm(cpu_run *run, const tsh_prog *prog,
+                    const tsh_launch *launch);
 
 #endif

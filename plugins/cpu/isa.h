@@ -13,6 +13,31 @@
 #define CPU_TEXT2(x)         #x
 #define CPU_TEXT(x)          CPU_TEXT2(x)
 
+/* The functions below have one name in the sources and one per instruction set
+ * in the objects. */
+#define cpu_map_get       CPU_NAME(cpu_map_get)
+#define cpu_fold_get      CPU_NAME(cpu_fold_get)
+#define cpu_splat         CPU_NAME(cpu_splat)
+#define cpu_gather        CPU_NAME(cpu_gather)
+#define cpu_scatter       CPU_NAME(cpu_scatter)
+#define cpu_gather_space  CPU_NAME(cpu_gather_space)
+#define cpu_scatter_space CPU_NAME(cpu_scatter_space)
+#define cpu_iota          CPU_NAME(cpu_iota)
+#define cpu_iota_space    CPU_NAME(cpu_iota_space)
+#define cpu_spread_rows   CPU_NAME(cpu_spread_rows)
+#define cpu_run_steps     CPU_NAME(cpu_run_steps)
+#define cpu_uniforms      CPU_NAME(cpu_uniforms)
+#define cpu_ports         CPU_NAME(cpu_ports)
+#define cpu_load          CPU_NAME(cpu_load)
+#define cpu_aim           CPU_NAME(cpu_aim)
+#define cpu_store         CPU_NAME(cpu_store)
+#define cpu_block         CPU_NAME(cpu_block)
+#define cpu_walk          CPU_NAME(cpu_walk)
+#define cpu_rows          CPU_NAME(cpu_rows)
+#define cpu_cols          CPU_NAME(cpu_cols)
+#define cpu_program       CPU_NAME(cpu_program)
+#define cpu_gemm          CPU_NAME(cpu_gemm)
+
 /* Iterations touch lanes of their own, also when the result overwrites an
  * operand. */
 #ifdef __clang__
@@ -38,30 +63,26 @@ static inline int cpu_row(int dtype) {
   }
 }
 
-cpu_map_fn *CPU_NAME(cpu_map)(int op, int compute, int dtype);
-const cpu_fold *CPU_NAME(cpu_fold)(int op, int compute, int dtype);
+cpu_map_fn *cpu_map_get(int op, int compute, int dtype);
+const cpu_fold *cpu_fold_get(int op, int compute, int dtype);
 /* ---- lanes from and to strided memory (move.c) -------------------------- */
-void CPU_NAME(cpu_splat)(void *d, const void *value, size_t n, int size);
+void cpu_splat(void *d, const void *value, size_t n, int size);
 /* n elements at s, s + stride, ... */
-void CPU_NAME(cpu_gather)(void *d, const void *s, int64_t stride, size_t n,
-                          int size);
-void CPU_NAME(cpu_scatter)(void *d, const void *s, int64_t stride, size_t n,
-                           int size);
+void cpu_gather(void *d, const void *s, int64_t stride, size_t n, int size);
+void cpu_scatter(void *d, const void *s, int64_t stride, size_t n, int size);
 /* n points of a space from a cursor on; base: address of its point 0. */
-void CPU_NAME(cpu_gather_space)(void *d, const char *base,
-                                const int64_t *stride, const cpu_space *space,
-                                const cpu_cursor *from, size_t n, int size);
-void CPU_NAME(cpu_scatter_space)(char *base, const void *s,
-                                 const int64_t *stride, const cpu_space *space,
-                                 const cpu_cursor *from, size_t n, int size);
+void cpu_gather_space(void *d, const char *base, const int64_t *stride,
+                      const cpu_space *space, const cpu_cursor *from, size_t n,
+                      int size);
+void cpu_scatter_space(char *base, const void *s, const int64_t *stride,
+                       const cpu_space *space, const cpu_cursor *from, size_t n,
+                       int size);
 /* start, start + step, ... as i32 or i64 */
-void CPU_NAME(cpu_iota)(void *d, int64_t start, int64_t step, size_t n,
-                        int size);
-void CPU_NAME(cpu_iota_space)(void *d, int64_t start, const int64_t *stride,
-                              const cpu_space *space, const cpu_cursor *from,
-                              size_t n, int size);
+void cpu_iota(void *d, int64_t start, int64_t step, size_t n, int size);
+void cpu_iota_space(void *d, int64_t start, const int64_t *stride,
+                    const cpu_space *space, const cpu_cursor *from, size_t n,
+                    int size);
 /* Row values, each repeated n times. */
-void CPU_NAME(cpu_spread_rows)(void *d, const void *s, size_t rows, size_t n,
-                               int size);
+void cpu_spread_rows(void *d, const void *s, size_t rows, size_t n, int size);
 
 #endif

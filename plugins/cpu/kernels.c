@@ -147,7 +147,7 @@ static cpu_map_fn *const wheres[CPU_NDTYPE] = {CPU_DTYPES(CPU_X)};
 static cpu_map_fn *const casts[CPU_NDTYPE][CPU_NDTYPE] = {CPU_DTYPES(CPU_X)};
 #undef CPU_X
 
-cpu_map_fn *CPU_NAME(cpu_map)(int op, int compute, int dtype) {
+cpu_map_fn *cpu_map_get(int op, int compute, int dtype) {
   int from = cpu_row(compute), to = cpu_row(dtype);
   if (from < 0 || to < 0 || op < 0 || op >= MAP_IDS) return NULL;
   switch (op) {

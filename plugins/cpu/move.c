@@ -63,36 +63,32 @@ COUNT(64)
     break;                                                                     \
   }
 
-void CPU_NAME(cpu_splat)(void *d, const void *value, size_t n, int size) {
+void cpu_splat(void *d, const void *value, size_t n, int size) {
 #define F(W) take_##W(d, value, 0, n)
   BY_SIZE(size, F)
 #undef F
 }
 
-void CPU_NAME(cpu_gather)(void *d, const void *s, int64_t stride, size_t n,
-                          int size) {
+void cpu_gather(void *d, const void *s, int64_t stride, size_t n, int size) {
 #define F(W) take_##W(d, s, stride, n)
   BY_SIZE(size, F)
 #undef F
 }
 
-void CPU_NAME(cpu_scatter)(void *d, const void *s, int64_t stride, size_t n,
-                           int size) {
+void cpu_scatter(void *d, const void *s, int64_t stride, size_t n, int size) {
 #define F(W) put_##W(d, s, stride, n)
   BY_SIZE(size, F)
 #undef F
 }
 
-void CPU_NAME(cpu_iota)(void *d, int64_t start, int64_t step, size_t n,
-                        int size) {
+void cpu_iota(void *d, int64_t start, int64_t step, size_t n, int size) {
   if (size == 4)
     count_32(d, start, step, n);
   else
     count_64(d, start, step, n);
 }
 
-void CPU_NAME(cpu_spread_rows)(void *d, const void *s, size_t rows, size_t n,
-                               int size) {
+void cpu_spread_rows(void *d, const void *s, size_t rows, size_t n, int size) {
 #define F(W) spread_##W(d, s, rows, n)
   BY_SIZE(size, F)
 #undef F
@@ -171,27 +167,27 @@ static void count_space_64(int64_t *d, int64_t start, const int64_t *stride,
   WALK(count_64(d, start + at, step, run))
 }
 
-void CPU_NAME(cpu_gather_space)(void *d, const char *base,
-                                const int64_t *stride, const cpu_space *space,
-                                const cpu_cursor *from, size_t n, int size) {
+void cpu_gather_space(void *d, const char *base, const int64_t *stride,
+                      const cpu_space *space, const cpu_cursor *from, size_t n,
+                      int size) {
   const void *s = base;
 #define F(W) take_space_##W(d, s, stride, space, from, n)
   BY_SIZE(size, F)
 #undef F
 }
 
-void CPU_NAME(cpu_scatter_space)(char *base, const void *s,
-                                 const int64_t *stride, const cpu_space *space,
-                                 const cpu_cursor *from, size_t n, int size) {
+void cpu_scatter_space(char *base, const void *s, const int64_t *stride,
+                       const cpu_space *space, const cpu_cursor *from, size_t n,
+                       int size) {
   void *d = base;
 #define F(W) put_space_##W(d, s, stride, space, from, n)
   BY_SIZE(size, F)
 #undef F
 }
 
-void CPU_NAME(cpu_iota_space)(void *d, int64_t start, const int64_t *stride,
-                              const cpu_space *space, const cpu_cursor *from,
-                              size_t n, int size) {
+void cpu_iota_space(void *d, int64_t start, const int64_t *stride,
+                    const cpu_space *space, const cpu_cursor *from, size_t n,
+                    int size) {
   if (size == 4)
     count_space_32(d, start, stride, space, from, n);
   else

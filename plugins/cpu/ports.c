@@ -9,10 +9,9 @@ static void count_lanes(cpu_run *run, const cpu_port *port, int kind,
   int64_t at, step;
   void *slot = run->reg[port->slot];
   if (cpu_find_lanes(run, port, kind, space, c, n, &at, &step))
-    CPU_NAME(cpu_iota)(slot, place->start + at, step, n, port->size);
+    cpu_iota(slot, place->start + at, step, n, port->size);
   else
-    CPU_NAME(cpu_iota_space)
-    (slot, place->start, place->stride, space, c, n, port->size);
+    cpu_iota_space(slot, place->start, place->stride, space, c, n, port->size);
 }
 
 static inline void load_lanes(cpu_run *run, const cpu_code *code, unsigned i,
@@ -28,13 +27,11 @@ static inline void load_lanes(cpu_run *run, const cpu_code *code, unsigned i,
   if (port->op == TSH_OP_INDEX) {
     count_lanes(run, port, kind, space, c, n);
   } else if (!cpu_find_lanes(run, port, kind, space, c, n, &at, &step)) {
-    CPU_NAME(cpu_gather_space)
-    (slot, place->base, place->stride, space, c, n, port->size);
+    cpu_gather_space(slot, place->base, place->stride, space, c, n, port->size);
   } else if (step == 1 && !port->copy) {
     run->reg[i] = place->base + at * port->size;
   } else {
-    CPU_NAME(cpu_gather)
-    (slot, place->base + at * port->size, step, n, port->size);
+    cpu_gather(slot, place->base + at * port->size, step, n, port->size);
   }
 }
 
@@ -62,28 +59,25 @@ static inline void store_lanes(cpu_run *run, const cpu_code *code, unsigned i,
   int64_t at, step;
   if (port->direct && src != run->reg[port->slot]) return;
   if (cpu_find_lanes(run, port, run->kind[i], space, c, n, &at, &step))
-    CPU_NAME(cpu_scatter)
-    (place->base + at * port->size, src, step, n, port->size);
+    cpu_scatter(place->base + at * port->size, src, step, n, port->size);
   else
-    CPU_NAME(cpu_scatter_space)
-    (place->base, src, place->stride, space, c, n, port->size);
+    cpu_scatter_space(place->base, src, place->stride, space, c, n, port->size);
 }
 
-void CPU_NAME(cpu_load)(cpu_run *run, const cpu_code *code, cpu_span span,
-                        const cpu_space *space, const cpu_cursor *c, size_t n) {
+void cpu_load(cpu_run *run, const cpu_code *code, cpu_span span,
+              const cpu_space *space, const cpu_cursor *c, size_t n) {
   for (uint32_t i = span.at; i < span.end; i++)
     load_lanes(run, code, code->order[i], space, c, n);
 }
 
-void CPU_NAME(cpu_aim)(cpu_run *run, const cpu_code *code, cpu_span span,
-                       const cpu_space *space, const cpu_cursor *c, size_t n) {
+void cpu_aim(cpu_run *run, const cpu_code *code, cpu_span span,
+             const cpu_space *space, const cpu_cursor *c, size_t n) {
   for (uint32_t i = span.at; i < span.end; i++)
     aim_store(run, code, code->order[i], space, c, n);
 }
 
-void CPU_NAME(cpu_store)(cpu_run *run, const cpu_code *code, cpu_span span,
-                         const cpu_space *space, const cpu_cursor *c,
-                         size_t n) {
+void cpu_store(cpu_run *run, const cpu_code *code, cpu_span span,
+               const cpu_space *space, const cpu_cursor *c, size_t n) {
   for (uint32_t i = span.at; i < span.end; i++)
     store_lanes(run, code, code->order[i], space, c, n);
 }
@@ -118,14 +112,14 @@ static uint64_t scalar_bits(const cpu_uniform *u, const tsh_launch *launch) {
   return w.bits;
 }
 
-void CPU_NAME(cpu_uniforms)(cpu_run *run, const cpu_code *code,
-                            const tsh_launch *launch, size_t lanes) {
+void cpu_uniforms(cpu_run *run, const cpu_code *code, const tsh_launch *launch,
+                  size_t lanes) {
   for (uint32_t i = 0; i < code->nuniform; i++) {
     const cpu_uniform *u = &code->uniform[i];
     uint64_t bits = scalar_bits(u, launch);
-    CPU_NAME(cpu_splat)(run->reg[u->d], &bits, lanes, u->size);
+    cpu_splat(run->reg[u->d], &bits, lanes, u->size);
   }
-  CPU_NAME(cpu_run_steps)(run, code, code->uniform_step, lanes);
+  cpu_run_steps(run, code, code->uniform_step, lanes);
   if (run->bad_lane >= 0) cpu_note_bad(run, 0);
 }
 
@@ -138,14 +132,14 @@ static void fill_splats(cpu_run *run, const cpu_code *code, int row,
     if (port->row != row || run->kind[i] != CPU_SPLAT) continue;
     run->reg[i] = run->reg[port->slot];
     if (port->op == TSH_OP_LOAD)
-      CPU_NAME(cpu_splat)(run->reg[i], place->base, lanes, port->size);
+      cpu_splat(run->reg[i], place->base, lanes, port->size);
     else if (port->op == TSH_OP_INDEX)
-      CPU_NAME(cpu_iota)(run->reg[i], place->start, 0, lanes, port->size);
+      cpu_iota(run->reg[i], place->start, 0, lanes, port->size);
   }
 }
 
-void CPU_NAME(cpu_ports)(cpu_run *run, const cpu_code *code,
-                         const cpu_space *space, int row, size_t lanes) {
+void cpu_ports(cpu_run *run, const cpu_code *code, const cpu_space *space,
+               int row, size_t lanes) {
   cpu_space_kinds(run, code, space, row);
   fill_splats(run, code, row, lanes);
 }

@@ -57,7 +57,7 @@ static int64_t whole(uint32_t *seed) {
 }
 
 void rig_image(rig *r, int arg, uint32_t *seed) {
-  uint8_t *p = malloc(r->bytes);
+  uint8_t *p = calloc(1, r->bytes);
   r->image[arg] = p;
   for (uint32_t i = 0; p && i < r->bytes / 8; i++) switch (r->dtype[arg]) {
     case TSH_f32:
