@@ -182,7 +182,7 @@ enum { TSH_DTYPES(TSH_X) TSH_NDTYPE = 32 };
   X(69, logical_and, MAP, 2, FIB, BOOL, NONE, a != 0 && b != 0,           (a != 0) & (b != 0),    "true where both are not zero") \
   X(70, logical_or,  MAP, 2, FIB, BOOL, NONE, a != 0 || b != 0,           (a != 0) | (b != 0),    "true where one is not zero") \
   X(71, logical_xor, MAP, 2, FIB, BOOL, NONE, (a != 0) != (b != 0),       (a != 0) ^ (b != 0),    "true where exactly one is not zero") \
-  X(72, copysign,    MAP, 2, F,   SAME, NONE, copysign(a, b),             a,                      "x with the sign of y") \
+  X(72, copysign,    MAP, 2, F,   SAME, NONE, copysign(a, b != b ? (T)0 : b), a,                  "x with the sign of y; plus for nan") \
   X(73, index,       MAP, 2, I,   SAME, NONE, a,                          tsh_index(a, b),        "1-based position of n to 0-based, checked")
 
 #define TSH_OPS_MAP3(X) \

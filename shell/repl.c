@@ -99,6 +99,16 @@ static void run_entry(session *s, int final) {
   if (rc != LT_INTERRUPTED) note_time(s, now() - begin);
 }
 
+/* Words that a newcomer types; each is a name that nobody defined. */
+static int is_wish(const char *line) {
+  static const char *const words[] = {"help", "quit", "exit"};
+  size_t n = strcspn(line, " \t");
+  if (line[n + strspn(line + n, " \t")]) return 0;
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strlen(words[i]) == n && strncmp(line, words[i], n) == 0) return 1;
+  return 0;
+}
+
 /* What follows the line just read: SH_GO_ON or an exit code. */
 static int take_line(session *s, const char *line) {
   line = after_prompt(line);
@@ -108,6 +118,16 @@ static int take_line(session *s, const char *line) {
     if (failed) s->code = LT_ERROR;
     fflush(stdout);
     return rc;
+  }
+  if (strchr(line, '\033')) {
+    fputs("error: an escape character: this build edits no lines, "
+          "arrow keys do nothing here\n", stderr);
+    s->code = LT_ERROR;
+    return SH_GO_ON;
+  }
+  if (s->interactive && !s->size && is_wish(line)) {
+    puts(":help lists the commands, :quit or Ctrl-D leaves");
+    return SH_GO_ON;
   }
   if (!s->size && !line[strspn(line, " \t")]) return SH_GO_ON;
   s->blank = line[strspn(line, " \t")] ? 0 : s->blank + 1;

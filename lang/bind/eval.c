@@ -25,10 +25,13 @@ static int ends_in_eof(const char *message) {
 static int is_blank(char c) { return isspace((unsigned char)c) != 0; }
 
 /* An expression that ends too early or goes wrong inside is a bad statement
- * from its first word on: then the other message says more. */
-static int blames_start(const char *message, const char *code) {
+ * from its first word on: then the other message, of the expression, says
+ * more - unless that stumbled over an assignment. */
+static int blames_start(const char *message, const char *expression,
+                        const char *code) {
   const char *near = strstr(message, "near '");
   size_t n;
+  if (strstr(expression, "near '='")) return 0;
   if (strstr(message, ": syntax error near")) return 1;
   if (!near) return 0;
   near += 6;
@@ -70,7 +73,7 @@ static int load_entry(lua_State *L, entry *e) {
   first = lua_tostring(L, -2);
   second = lua_tostring(L, -1);
   e->incomplete = ends_in_eof(first) || ends_in_eof(second);
-  if (blames_start(second, e->code))
+  if (blames_start(second, first, e->code))
     lua_pop(L, 1);
   else
     lua_remove(L, -2);

@@ -12,6 +12,13 @@ const char *lt_version(void) { return "tsh " TSH_VERSION ", " LUA_RELEASE; }
 
 /* ---- opening and closing ------------------------------------------------- */
 
+/* --enable-debug: the planner checks its graph between passes. */
+#ifdef TSH_DEBUG
+#define LT_VERIFY 1
+#else
+#define LT_VERIFY 0
+#endif
+
 static int say(tsh_status status, const tsh_err *err, char *text, size_t size) {
   if (status == TSH_OK) return LT_OK;
   snprintf(text, size, "%s", err->text);
@@ -26,10 +33,11 @@ static int open_devices(lt *l, const lt_options *options, char *text,
                          .scheme = "cpu",
                          .path = options->plugin_path,
                          .no_plugins = options->no_plugins};
+  plan_options checks = {.verify = LT_VERIFY};
   tsh_err err = {.size = sizeof err};
   int code = say(dev_set_new(&devices, &l->devices, &err), &err, text, size);
   if (code != LT_OK) return code;
-  code = say(plan_new(l->devices, NULL, &l->plan, &err), &err, text, size);
+  code = say(plan_new(l->devices, &checks, &l->plan, &err), &err, text, size);
   if (code != LT_OK) return code;
   l->device = dev_builtin(l->devices);
   return options->device ? lt_set_device(l, options->device, text, size)

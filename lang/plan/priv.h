@@ -74,7 +74,7 @@ typedef struct {
 enum {
   NODE_PENDING, /* in the trace */
   NODE_READY,   /* buf, offset, layout say where the elements are */
-  NODE_FAILED,  /* error */
+  NODE_FAILED,  /* error; this and what follows needs care as an input */
   NODE_GONE     /* fused away; a record that can be computed again */
 };
 enum {

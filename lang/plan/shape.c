@@ -197,8 +197,9 @@ char *shape_text(const plan_shape *s, char *text, size_t size) {
 }
 
 uint64_t shape_bytes(const plan_shape *s, int dtype) {
-  uint64_t each = plan_dtype_bytes(dtype), count = (uint64_t)s->count;
-  return count > (UINT64_MAX >> 2) / each ? UINT64_MAX : count * each;
+  uint64_t count = (uint64_t)s->count; /* an element has at most 16 bytes */
+  return count > UINT64_MAX >> 5 ? UINT64_MAX
+                                 : count * plan_dtype_bytes(dtype);
 }
 
 const plan_shape *shape_broadcast(plan *p, const char *what,

@@ -339,15 +339,25 @@ static tsh_status revive_inputs(plan *p, plan_node *n, tsh_err *err) {
   return rc;
 }
 
+/* Is an input failed, or gone? Seldom. */
+static int odd_inputs(plan_node *n) {
+  plan_operand *in = node_in(n);
+  int odd = 0;
+  for (int i = 0; i < n->nin; i++)
+    odd |= in[i].kind == PLAN_TENSOR && in[i].node->state >= NODE_FAILED;
+  return odd;
+}
+
 tsh_status trace_record(plan *p, plan_node *n, plan_node **out, tsh_err *err) {
-  plan_error *e = failed_input(n);
+  int odd = odd_inputs(n);
+  plan_error *e = odd ? failed_input(n) : NULL;
   tsh_status rc = TSH_OK;
   *out = NULL;
   p->counters.ops++;
   if (e) node_set_failed(p, n, e);
   else if (n->state == NODE_PENDING) {
-    if ((rc = revive_inputs(p, n, err)) == TSH_OK && !(e = failed_input(n)))
-      rc = trace_add(&p->trace, n, err);
+    if (odd && (rc = revive_inputs(p, n, err)) == TSH_OK) e = failed_input(n);
+    if (rc == TSH_OK && !e) rc = trace_add(&p->trace, n, err);
     if (rc == TSH_OK && e) node_set_failed(p, n, e);
     if (rc == TSH_OK) note_cut(p, n);
   }

@@ -38,7 +38,8 @@ each() {
 }
 
 cd "$logs"
-each unit "$build/tests/*.t" env
+# shellcheck disable=SC2016 # for the inner shell
+each unit "$build/tests/*.t" bash -c 'exec "$1" --timeout 120' -
 each lua "$root/tests/lua/*.lua" "$TSH" run
 each shell "$root/tests/shell/*.sh" bash
 each conform "$build/plugins/*/.libs/*.so" "$TSH_CONFORM"

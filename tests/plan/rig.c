@@ -51,8 +51,10 @@ void rig_drop_since(rig *r, uint32_t n, const plan_node *x) {
   plan_node *kept = NULL;
   while (r->n > n) {
     plan_node *y = r->node[--r->n];
-    if (y == x && !kept) kept = y;
-    else plan_drop(r->p, y);
+    if (y == x && !kept)
+      kept = y;
+    else
+      plan_drop(r->p, y);
   }
   if (kept) r->node[r->n++] = kept;
 }
@@ -101,8 +103,8 @@ plan_operand truth(int v) {
 plan_node *leaf(rig *r, int dtype, const void *host, int rank,
                 const int64_t *dim) {
   plan_node *x = NULL;
-  tsh_status rc = plan_data(r->p, r->d, dtype, shape_of(r, rank, dim), host,
-                            &x, &r->err);
+  tsh_status rc =
+      plan_data(r->p, r->d, dtype, shape_of(r, rank, dim), host, &x, &r->err);
   return rig_own(r, rc, x);
 }
 
@@ -121,8 +123,8 @@ plan_node *ramp(rig *r, int rank, const int64_t *dim) {
 plan_node *full(rig *r, double v, int rank, const int64_t *dim) {
   plan_operand value = num(v);
   plan_node *x = NULL;
-  tsh_status rc = plan_full(r->p, r->d, TSH_f32, shape_of(r, rank, dim),
-                            &value, &x, &r->err);
+  tsh_status rc = plan_full(r->p, r->d, TSH_f32, shape_of(r, rank, dim), &value,
+                            &x, &r->err);
   return rig_own(r, rc, x);
 }
 
@@ -175,8 +177,7 @@ plan_node *matmul(rig *r, plan_node *a, plan_node *b) {
 
 plan_node *reshape(rig *r, plan_node *x, int rank, const int64_t *dim) {
   plan_node *y = NULL;
-  tsh_status rc =
-      plan_reshape(r->p, x, shape_of(r, rank, dim), &y, &r->err);
+  tsh_status rc = plan_reshape(r->p, x, shape_of(r, rank, dim), &y, &r->err);
   return rig_own(r, rc, y);
 }
 
@@ -224,8 +225,7 @@ static void *read_all(rig *r, plan_node *x) {
   size_t n = (size_t)plan_shape_of(x)->count;
   void *host = malloc((n + 1) * plan_dtype_bytes(plan_dtype_of(x)));
   cr_assert_not_null(host);
-  cr_assert_eq(plan_read(r->p, x, host, 0, &r->err), TSH_OK, "%s",
-               r->err.text);
+  cr_assert_eq(plan_read(r->p, x, host, 0, &r->err), TSH_OK, "%s", r->err.text);
   return host;
 }
 
@@ -265,8 +265,8 @@ int are(rig *r, plan_node *x, int n, const double *want) {
   for (int i = 0; i < n && good; i++) {
     double got = element(host, plan_dtype_of(x), i);
     if ((good = same(got, want[i]))) continue;
-    snprintf(r->text, sizeof r->text, "element %d is %.17g, want %.17g", i,
-             got, want[i]);
+    snprintf(r->text, sizeof r->text, "element %d is %.17g, want %.17g", i, got,
+             want[i]);
   }
   free(host);
   return good;

@@ -31,9 +31,10 @@ tsh_status rig_fails(rig *r, tsh_status rc, plan_node **x);
 
 /* A rank and extents, as the two arguments that they are. */
 #define DIMS(...)                                                              \
-  (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)),                   \
-      (int64_t[]){__VA_ARGS__}
-#define SCALAR 0, NULL
+  (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]) {     \
+    __VA_ARGS__                                                                \
+  }
+#define SCALAR     0, NULL
 #define RANGE(...) ((const plan_range[]){__VA_ARGS__})
 #define ORDER(...) ((const uint8_t[]){__VA_ARGS__})
 
@@ -84,8 +85,9 @@ int are(rig *r, plan_node *x, int n, const double *want);
 /* Launches that a demand of these nodes sends, others being collected. */
 uint64_t launches_of(rig *r, plan_node *const *x, int n);
 #define LAUNCHES(r, ...)                                                       \
-  launches_of((r), (plan_node *[]){__VA_ARGS__},                               \
-              (int)(sizeof((plan_node *[]){__VA_ARGS__}) / sizeof(plan_node *)))
+  launches_of(                                                                 \
+      (r), (plan_node *[]){__VA_ARGS__},                                       \
+      (int)(sizeof((plan_node *[]){__VA_ARGS__}) / sizeof(plan_node *)))
 #define COUNTER(r, name) (plan_counters_get((r)->p)->name)
 
 #endif

@@ -6,8 +6,8 @@
 static void reshapes(rig *r, int rf, const int64_t *from, const int64_t *stride,
                      int rt, const int64_t *to, const int64_t *want) {
   int64_t got[PLAN_RANK];
-  int ok = access_reshape(shape_of(r, rf, from), stride, shape_of(r, rt, to),
-                          got);
+  int ok =
+      access_reshape(shape_of(r, rf, from), stride, shape_of(r, rt, to), got);
   cr_expect_eq(ok, want != NULL, "%d axes to %d", rf, rt);
   if (ok && want)
     for (int i = 0; i < rt; i++)
@@ -36,7 +36,8 @@ Test(access, reshape_is_strides_when_merged_axes_lie_evenly) {
   rig_close(&r);
 }
 
-/* ---- chains of views against a plain array -------------------------------- */
+/* ---- chains of views against a plain array --------------------------------
+ */
 typedef struct {
   int rank;
   int64_t dim[PLAN_RANK];
@@ -149,10 +150,17 @@ static void chain(rig *r, uint32_t seed, int pending) {
     for (int i = 0; i < 120; i++) a.v[i] += 1;
   }
   for (int i = 0; i < 5; i++) switch (draw(&seed, 4)) {
-    case 0: x = permuted(r, x, &a, &seed); break;
-    case 1: x = sliced(r, x, &a, &seed); break;
-    case 2: x = expanded(r, x, &a, &seed); break;
-    default: x = reshaped(r, x, &a, &seed);
+    case 0:
+      x = permuted(r, x, &a, &seed);
+      break;
+    case 1:
+      x = sliced(r, x, &a, &seed);
+      break;
+    case 2:
+      x = expanded(r, x, &a, &seed);
+      break;
+    default:
+      x = reshaped(r, x, &a, &seed);
     }
   if (draw(&seed, 2)) x = mapn(r, TSH_OP_mul, x, 1);
   for (int64_t i = 0; i < count_of(&a); i++) want[i] = (double)a.v[i];
@@ -164,8 +172,7 @@ static void chain(rig *r, uint32_t seed, int pending) {
 Test(access, chains_of_views_show_the_right_elements) {
   rig r;
   rig_open(&r, "cpu");
-  for (uint32_t seed = 1; seed <= 400; seed++)
-    chain(&r, seed * 7919, seed & 1);
+  for (uint32_t seed = 1; seed <= 400; seed++) chain(&r, seed * 7919, seed & 1);
   rig_close(&r);
 }
 
@@ -191,9 +198,9 @@ Test(access, views_of_ready_values_share_the_buffer) {
 
 Test(access, views_out_of_range_are_refused) {
   static const plan_range bad[] = {
-      {0, 7, 1}, {6, 1, 1},  {-1, 1, 1}, {0, 2, 6},          {0, 2, -1},
-      {5, 2, 1}, {4, 3, -3}, {0, 1, 0},  {0, 2, INT64_MAX},  {5, 2, INT64_MIN},
-      {0, -1, 1}};
+      {0, 7, 1},         {6, 1, 1},         {-1, 1, 1}, {0, 2, 6},
+      {0, 2, -1},        {5, 2, 1},         {4, 3, -3}, {0, 1, 0},
+      {0, 2, INT64_MAX}, {5, 2, INT64_MIN}, {0, -1, 1}};
   rig r;
   rig_open(&r, "cpu");
   plan_node *x = ramp(&r, DIMS(6)), *m = ramp(&r, DIMS(2, 3)), *y = NULL;

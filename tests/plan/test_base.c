@@ -15,7 +15,8 @@ static int fuse(size_t bytes) {
 
 typedef tsh_status (*scenario)(plan *p, dev *d, tsh_err *err);
 
-/* ---- scenarios: each checks its values and drops its nodes ---------------- */
+/* ---- scenarios: each checks its values and drops its nodes ----------------
+ */
 static const plan_shape *dims(plan *p, int rank, const int64_t *dim,
                               tsh_err *err) {
   return plan_shape_get(p, rank, dim, err);
@@ -212,7 +213,8 @@ out:
 static const scenario scenarios[] = {maps_and_folds, boxes_and_updates,
                                      products_and_parts, tapes_and_errors};
 
-/* ---- the search ----------------------------------------------------------- */
+/* ---- the search -----------------------------------------------------------
+ */
 /* One try with the n-th allocation failing. Returns 0 when there is none. */
 static int starve(plan *p, dev *d, scenario f, int which, long n) {
   tsh_err err = {.size = sizeof err};

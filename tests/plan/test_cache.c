@@ -77,8 +77,8 @@ Test(cache, a_training_loop_makes_two_plans_and_one_set_of_programs) {
 static int hit(rig *r, int64_t n) {
   uint64_t misses = COUNTER(r, plan_misses);
   uint32_t mark = r->n;
-  plan_node *y = fold(r, TSH_OP_sum, mapn(r, TSH_OP_add, ramp(r, DIMS(n)), 1),
-                      1);
+  plan_node *y =
+      fold(r, TSH_OP_sum, mapn(r, TSH_OP_add, ramp(r, DIMS(n)), 1), 1);
   cr_assert_eq(demand(r, y, PLAN_EXACT), TSH_OK, "%s", r->err.text);
   cr_expect_eq(value(r, y, 0), (double)(n * (n + 1) / 2));
   rig_drop_since(r, mark, NULL);

@@ -58,8 +58,7 @@ Test(compose, products_of_every_rank_and_their_errors) {
   EXPECT(&r, matmul(&r, v, v), 5);
   y = matmul(&r, batch, expand(&r, b, DIMS(2, 3, 2)));
   cr_expect_eq(plan_shape_of(y), shape_of(&r, DIMS(2, 2, 2, 2)));
-  EXPECT(&r, y, 10, 13, 28, 40, 10, 13, 28, 40, 46, 67, 64, 94, 46, 67, 64,
-         94);
+  EXPECT(&r, y, 10, 13, 28, 40, 10, 13, 28, 40, 46, 67, 64, 94, 46, 67, 64, 94);
   y = matmul(&r, LONGS(&r, 1, 2), reshape(&r, LONGS(&r, 3, 4), DIMS(2, 1)));
   cr_expect_eq(plan_dtype_of(y), TSH_i64);
   EXPECT(&r, y, 11);

@@ -46,14 +46,14 @@ static void index_error(const char *device, int flags) {
   rig_close(&r);
 }
 
-Test(demand, an_index_error_marks_its_dependents_only) {
+static void dependents_only(void) {
   for (int d = 0; d < 3; d++) {
     index_error(devices[d], 0);
     index_error(devices[d], PLAN_EXACT);
   }
 }
 
-Test(demand, an_index_error_elsewhere_does_not_cost_an_update_its_input) {
+static void no_update_is_lost(void) {
   for (int d = 0; d < 3; d++) {
     rig r;
     rig_open(&r, devices[d]);
@@ -61,9 +61,9 @@ Test(demand, an_index_error_elsewhere_does_not_cost_an_update_its_input) {
     plan_node *pair[2];
     w2 = mapn(&r, TSH_OP_sub, w, 1);
     rig_drop(&r, w);
-    cr_assert_eq(plan_take(r.p, x, index_of(&r, LONGS(&r, 5), 4), 0, &v,
-                           &r.err),
-                 TSH_OK);
+    cr_assert_eq(
+        plan_take(r.p, x, index_of(&r, LONGS(&r, 5), 4), 0, &v, &r.err),
+        TSH_OK);
     pair[0] = w2;
     pair[1] = rig_own(&r, TSH_OK, v);
     cr_expect_eq(plan_demand(r.p, pair, 2, PLAN_EXACT, &r.err), TSH_EINDEX);
@@ -71,6 +71,11 @@ Test(demand, an_index_error_elsewhere_does_not_cost_an_update_its_input) {
     cr_expect_not_null(plan_error_of(v));
     rig_close(&r);
   }
+}
+
+Test(demand, an_index_error_marks_its_dependents_only) {
+  dependents_only();
+  no_update_is_lost();
 }
 
 /* ---- a part -------------------------------------------------------------- */
@@ -81,13 +86,16 @@ Test(demand, only_leaves_the_rest_pending) {
     plan_node *x = FLOATS(&r, 1, 2), *a = mapn(&r, TSH_OP_add, x, 1);
     plan_node *b = mapn(&r, TSH_OP_mul, a, 3), *c = map2(&r, TSH_OP_add, b, a);
     plan_node *bad = index_of(&r, LONGS(&r, 7), 3);
+    plan_node *half = mapn(&r, TSH_OP_mul, x, 0.5);
+    rig_drop(&r, x); /* the rest still needs it */
+    cr_expect_eq(demand(&r, half, PLAN_ONLY), TSH_OK, "%s", r.err.text);
+    EXPECT(&r, half, 0.5, 1);
     cr_expect_eq(demand(&r, b, PLAN_ONLY), TSH_OK, "%s", r.err.text);
     cr_expect(plan_is_ready(b));
     cr_expect_not(plan_is_ready(a));
     cr_expect_not(plan_is_ready(c));
     cr_expect_null(plan_error_of(bad));
     EXPECT(&r, b, 6, 9);
-    rig_drop(&r, x);
     rig_drop(&r, b);
     cr_expect_eq(demand(&r, a, PLAN_ONLY), TSH_OK);
     EXPECT(&r, a, 2, 3);
@@ -125,7 +133,8 @@ static tsh_status interrupted(rig *r, plan_node *x, int flags) {
 Test(demand, a_cancelled_product_stays_pending_and_costs_nothing_else) {
   rig r;
   rig_open(&r, "cpu");
-  plan_node *a = full(&r, 0.5, DIMS(BIG, BIG)), *b = full(&r, 2, DIMS(BIG, BIG));
+  plan_node *a = full(&r, 0.5, DIMS(BIG, BIG)),
+            *b = full(&r, 2, DIMS(BIG, BIG));
   plan_node *w = FLOATS(&r, 7, 8), *small = mapn(&r, TSH_OP_add, w, 1), *m, *w2;
   uint64_t in_place;
   m = matmul(&r, a, b);

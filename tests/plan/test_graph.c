@@ -64,7 +64,7 @@ Test(graph, what_nobody_holds_is_computed_only_when_nobody_looked) {
   rig_close(&r);
 }
 
-Test(graph, of_an_elementwise_value_only_the_wanted_part_is_computed) {
+static void only_the_wanted_part(void) {
   rig r;
   rig_open(&r, "cpu");
   plan_node *x = ramp(&r, DIMS(100, 50)), *y;
@@ -78,7 +78,7 @@ Test(graph, of_an_elementwise_value_only_the_wanted_part_is_computed) {
   rig_close(&r);
 }
 
-Test(graph, a_value_that_is_read_twice_is_not_computed_twice_for_a_part) {
+static void no_part_twice(void) {
   rig r;
   rig_open(&r, "cpu");
   plan_node *x = ramp(&r, DIMS(10)), *y = map1(&r, TSH_OP_exp, x), *z;
@@ -95,7 +95,12 @@ Test(graph, a_value_that_is_read_twice_is_not_computed_twice_for_a_part) {
   rig_close(&r);
 }
 
-Test(graph, generated_values_are_never_written_unless_wanted) {
+Test(graph, of_an_elementwise_value_only_the_wanted_part_is_computed) {
+  only_the_wanted_part();
+  no_part_twice();
+}
+
+static void generated_values(void) {
   rig r;
   rig_open(&r, "cpu");
   plan_node *one = full(&r, 1, DIMS(8)), *i = NULL, *y;
@@ -114,7 +119,7 @@ Test(graph, generated_values_are_never_written_unless_wanted) {
   rig_close(&r);
 }
 
-Test(graph, empty_values_need_no_launch) {
+static void empty_values(void) {
   rig r;
   rig_open(&r, "cpu");
   plan_node *x = leaf(&r, TSH_f32, NULL, DIMS(0, 3)), *y, *z = NULL;
@@ -130,6 +135,11 @@ Test(graph, empty_values_need_no_launch) {
   cr_expect_eq(plan_cat(r.p, parts, 3, 0, &z, &r.err), TSH_OK);
   EXPECT(&r, rig_own(&r, TSH_OK, z), 0, 1, 2);
   rig_close(&r);
+}
+
+Test(graph, generated_and_empty_values_cost_nothing) {
+  generated_values();
+  empty_values();
 }
 
 Test(graph, cat_pad_and_set_place_their_parts) {
@@ -148,12 +158,11 @@ Test(graph, cat_pad_and_set_place_their_parts) {
   y = set(&r, y, RANGE({0, 1, 1}, {0, 2, 1}), 6);
   EXPECT(&r, mapn(&r, TSH_OP_add, y, 1), 7, 7, 13, 6);
   EXPECT(&r, b, 10, 11, 12, 13); /* values stay */
-  cr_expect_eq(set(&r, b, RANGE({0, 0, 1}, {0, 0, 1}), 1)->state,
-               NODE_PENDING);
+  cr_expect_eq(set(&r, b, RANGE({0, 0, 1}, {0, 0, 1}), 1)->state, NODE_PENDING);
   rig_close(&r);
 }
 
-Test(graph, work_goes_where_the_operands_are_and_cpu_yields) {
+static void cpu_yields(void) {
   rig r;
   rig_open(&r, "example");
   dev *cpu = dev_builtin(r.devices), *npu = r.d;
@@ -179,7 +188,7 @@ Test(graph, work_goes_where_the_operands_are_and_cpu_yields) {
   rig_close(&r);
 }
 
-Test(graph, an_op_that_a_device_lacks_runs_on_cpu_between_copies) {
+static void a_missing_op_runs_on_cpu(void) {
   rig r;
   rig_open(&r, "example");
   plan_node *x = mapn(&r, TSH_OP_add, ramp(&r, DIMS(3, 2)), 1), *y = NULL;
@@ -191,4 +200,9 @@ Test(graph, an_op_that_a_device_lacks_runs_on_cpu_between_copies) {
   cr_expect_eq(plan_op_runs(r.p, TSH_OP_take, dev_id(r.d)), 0);
   cr_expect_eq(COUNTER(&r, bytes_moved), 24 + 16 + 16);
   rig_close(&r);
+}
+
+Test(graph, work_goes_where_the_operands_are) {
+  cpu_yields();
+  a_missing_op_runs_on_cpu();
 }

@@ -5,8 +5,7 @@
 #include "rig.h"
 
 /* Philox4x32-10 of counter 0, key 0: the published vector of Random123. */
-static const double first[4] = {0x6627e8d5, 0xe169c58d, 0xbc57ac4c,
-                                0x9b00dbd8};
+static const double first[4] = {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8};
 
 static plan_node *draw(rig *r, int dtype, plan_rng *rng, int rank,
                        const int64_t *dim) {
@@ -27,7 +26,7 @@ Test(random, words_do_not_depend_on_shape_device_or_who_looks) {
     cr_expect(are(&r, x, 4, first), "%s: %s", devices[d], r.text);
     cr_expect_eq(rng.base, 1);
     y = draw(&r, 0, &rng, DIMS(23));
-    cr_expect_eq(rng.base, 1 + 6); /* a started block is used up */
+    cr_expect_eq(rng.base, 1 + 6);              /* a started block is used up */
     rig_drop(&r, draw(&r, 0, &again, DIMS(3))); /* never computed */
     cr_expect_eq(again.base, 1);
     z = draw(&r, 0, &again, DIMS(23));
@@ -70,18 +69,17 @@ Test(random, uniform_draws_are_words_times_a_power_of_two) {
     hi = value(&r, w, 2 * i) * 0x1p21 + floor(value(&r, w, 2 * i + 1) / 2048);
     cr_expect_eq(value(&r, x, i), hi / 0x1p53);
   }
-  rig_fails(&r,
-            plan_rand(r.p, r.d, TSH_i64, shape_of(&r, SCALAR), &rng, &x,
-                      &r.err),
-            &x);
+  rig_fails(
+      &r, plan_rand(r.p, r.d, TSH_i64, shape_of(&r, SCALAR), &rng, &x, &r.err),
+      &x);
   cr_expect_eq(rng.base, 5, "nothing was drawn");
   rig_close(&r);
 }
 
 static plan_node *normal(rig *r, int dtype, plan_rng *rng, int64_t n) {
   plan_node *x = NULL;
-  tsh_status rc = plan_randn(r->p, r->d, dtype, shape_of(r, DIMS(n)), rng, &x,
-                             &r->err);
+  tsh_status rc =
+      plan_randn(r->p, r->d, dtype, shape_of(r, DIMS(n)), rng, &x, &r->err);
   return rig_own(r, rc, x);
 }
 

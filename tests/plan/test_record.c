@@ -55,8 +55,8 @@ Test(record, a_number_takes_the_tensors_dtype) {
   static const struct {
     int dtype, whole, real;
   } t[] = {
-      {TSH_f32, TSH_f32, TSH_f32}, {TSH_f64, TSH_f64, TSH_f64},
-      {TSH_i32, TSH_i32, TSH_f32}, {TSH_i64, TSH_i64, TSH_f32},
+      {TSH_f32, TSH_f32, TSH_f32},  {TSH_f64, TSH_f64, TSH_f64},
+      {TSH_i32, TSH_i32, TSH_f32},  {TSH_i64, TSH_i64, TSH_f32},
       {TSH_bool, TSH_i64, TSH_f32},
   };
   rig r;
@@ -86,8 +86,7 @@ static void refused(rig *r, int op, plan_operand a, plan_operand b, int n,
   plan_node *y = NULL;
   rig_fails(r, plan_map(r->p, op, in, n, &y, &r->err), &y);
   cr_expect_not_null(strstr(r->err.text, says), "%s", r->err.text);
-  cr_expect_not_null(strstr(r->err.text, plan_ops[op].name), "%s",
-                     r->err.text);
+  cr_expect_not_null(strstr(r->err.text, plan_ops[op].name), "%s", r->err.text);
   cr_expect_eq(r->p->trace.n, before, "%s left an op", plan_ops[op].name);
 }
 
@@ -160,15 +159,37 @@ static void compare(rig *r, plan_node *x, const int64_t *v, int n,
 Test(record, integers_are_compared_with_numbers_by_value) {
   static const int64_t small[] = {INT32_MIN, -3, -1, 0, 2, 3, INT32_MAX};
   static const int64_t large[] = {
-      INT64_MIN, -(INT64_C(1) << 53) - 1, 0, 2, (INT64_C(1) << 53) + 1,
-      INT64_MAX - 512, INT64_MAX};
+      INT64_MIN, -(INT64_C(1) << 53) - 1, 0,
+      2,         (INT64_C(1) << 53) + 1,  INT64_MAX - 512,
+      INT64_MAX};
   static const int64_t bits[] = {0, 1, 1, 0};
-  static const int64_t wholes[] = {
-      -1, 0, 1, 2, INT64_C(1) << 31, INT64_C(1) << 40, -(INT64_C(1) << 40),
-      (INT64_C(1) << 53) + 1, INT64_MIN, INT64_MAX};
-  static const double reals[] = {
-      2.5, -2.5, 2, -0.0, 0.5, 1, 1e300, -1e300, 0x1p31, 0x1p53, 0x1p63,
-      -0x1p63, 0x1.fffffffffffffp62, 4e9 + 0.5, INFINITY, -INFINITY, NAN};
+  static const int64_t wholes[] = {-1,
+                                   0,
+                                   1,
+                                   2,
+                                   INT64_C(1) << 31,
+                                   INT64_C(1) << 40,
+                                   -(INT64_C(1) << 40),
+                                   (INT64_C(1) << 53) + 1,
+                                   INT64_MIN,
+                                   INT64_MAX};
+  static const double reals[] = {2.5,
+                                 -2.5,
+                                 2,
+                                 -0.0,
+                                 0.5,
+                                 1,
+                                 1e300,
+                                 -1e300,
+                                 0x1p31,
+                                 0x1p53,
+                                 0x1p63,
+                                 -0x1p63,
+                                 0x1.fffffffffffffp62,
+                                 4e9 + 0.5,
+                                 INFINITY,
+                                 -INFINITY,
+                                 NAN};
   rig r;
   rig_open(&r, "cpu");
   plan_node *x = cast(&r, leaf(&r, TSH_i64, small, DIMS(7)), TSH_i32);
@@ -222,7 +243,7 @@ Test(record, where_takes_a_bool_and_two_operands_of_one_dtype) {
 }
 
 /* ---- folds --------------------------------------------------------------- */
-Test(record, folds_give_wide_integers_and_start_values) {
+static void folds_give_wide_integers_and_start_values(void) {
   rig r;
   rig_open(&r, "cpu");
   plan_node *i = cast(&r, LONGS(&r, INT32_MAX, INT32_MAX), TSH_i32);
@@ -255,7 +276,7 @@ static plan_node *argfold(rig *r, int op, plan_node *x, int axis) {
   return rig_own(r, rc, y);
 }
 
-Test(record, positions_of_extremes_are_the_first_and_nan_wins) {
+static void positions_are_the_first_and_nan_wins(void) {
   static const float v[] = {1, 5, 5, NAN, 0, NAN};
   rig r;
   rig_open(&r, "cpu");
@@ -267,6 +288,11 @@ Test(record, positions_of_extremes_are_the_first_and_nan_wins) {
   EXPECT(&r, argfold(&r, TSH_OP_argmax, x, -1), 3);
   cr_expect_eq(plan_dtype_of(argfold(&r, TSH_OP_argmax, x, 0)), TSH_i64);
   rig_close(&r);
+}
+
+Test(record, folds_have_dtypes_and_starts_and_positions) {
+  folds_give_wide_integers_and_start_values();
+  positions_are_the_first_and_nan_wins();
 }
 
 /* ---- creation and casts -------------------------------------------------- */

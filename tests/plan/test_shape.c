@@ -2,7 +2,7 @@
  * which dtype two tensors have in common. */
 #include "rig.h"
 
-Test(shape, equal_extents_are_one_pointer) {
+static void equal_extents_are_one_pointer(void) {
   const plan_shape *s[300];
   rig r;
   rig_open(&r, "cpu");
@@ -24,7 +24,7 @@ static void refused(rig *r, const char *says, int rank, const int64_t *dim) {
   cr_expect_not_null(strstr(r->err.text, says), "%s", r->err.text);
 }
 
-Test(shape, products_that_wrap_and_extents_below_zero_are_refused) {
+static void products_that_wrap_are_refused(void) {
   const int64_t big = INT64_C(1) << 31, huge = INT64_C(1) << 62;
   rig r;
   rig_open(&r, "cpu");
@@ -38,16 +38,25 @@ Test(shape, products_that_wrap_and_extents_below_zero_are_refused) {
   rig_close(&r);
 }
 
+Test(shape, extents_are_interned_and_checked) {
+  equal_extents_are_one_pointer();
+  products_that_wrap_are_refused();
+}
+
 Test(shape, broadcasting_is_numpys) {
   static const struct {
     int ra, rb, r; /* r: -1 they do not meet */
     int64_t a[3], b[3], want[3];
   } t[] = {
-      {1, 1, 1, {3}, {3}, {3}},          {1, 1, 1, {3}, {1}, {3}},
-      {2, 1, 2, {4, 1}, {3}, {4, 3}},    {0, 2, 2, {0}, {2, 3}, {2, 3}},
-      {2, 2, 2, {0, 1}, {1, 5}, {0, 5}}, {1, 1, 1, {0}, {1}, {0}},
+      {1, 1, 1, {3}, {3}, {3}},
+      {1, 1, 1, {3}, {1}, {3}},
+      {2, 1, 2, {4, 1}, {3}, {4, 3}},
+      {0, 2, 2, {0}, {2, 3}, {2, 3}},
+      {2, 2, 2, {0, 1}, {1, 5}, {0, 5}},
+      {1, 1, 1, {0}, {1}, {0}},
       {3, 1, 3, {2, 1, 4}, {1}, {2, 1, 4}},
-      {1, 1, -1, {3}, {4}, {0}},         {1, 1, -1, {0}, {2}, {0}},
+      {1, 1, -1, {3}, {4}, {0}},
+      {1, 1, -1, {0}, {2}, {0}},
       {2, 2, -1, {2, 3}, {3, 2}, {0}},
   };
   rig r;
@@ -58,8 +67,10 @@ Test(shape, broadcasting_is_numpys) {
     const plan_shape *s = shape_broadcast(r.p, "add", a, b, &r.err);
     const plan_shape *u = shape_broadcast(r.p, "add", b, a, NULL);
     cr_expect_eq(s, u, "case %zu", i);
-    if (t[i].r < 0) cr_expect_null(s, "case %zu", i);
-    else cr_expect_eq(s, shape_of(&r, t[i].r, t[i].want), "case %zu", i);
+    if (t[i].r < 0)
+      cr_expect_null(s, "case %zu", i);
+    else
+      cr_expect_eq(s, shape_of(&r, t[i].r, t[i].want), "case %zu", i);
   }
   rig_close(&r);
 }
@@ -77,9 +88,8 @@ Test(shape, an_error_names_both_shapes_and_the_extents) {
   cr_expect_not_null(strstr(r.err.text, "2 and 4"), "%s", r.err.text);
   rig_fails(&r, plan_matmul(r.p, in[0].node, in[1].node, &y, &r.err), &y);
   cr_expect_not_null(strstr(r.err.text, "3 and 4"), "%s", r.err.text);
-  rig_fails(&r,
-            plan_reshape(r.p, in[0].node, shape_of(&r, DIMS(5)), &y, &r.err),
-            &y);
+  rig_fails(
+      &r, plan_reshape(r.p, in[0].node, shape_of(&r, DIMS(5)), &y, &r.err), &y);
   cr_expect_not_null(strstr(r.err.text, "[2,3]"), "%s", r.err.text);
   cr_expect_not_null(strstr(r.err.text, "[5]"), "%s", r.err.text);
   rig_close(&r);
@@ -87,7 +97,7 @@ Test(shape, an_error_names_both_shapes_and_the_extents) {
 
 /* Rows and columns: bool u8 i8 i16 i32 i64 f16 bf16 f32 f64, as NumPy for
  * integers, and as JAX for a float beside an integer: the float's dtype. */
-Test(shape, the_promotion_table) {
+static void the_promotion_table(void) {
   enum { B = TSH_bool, U8 = TSH_u8, I8 = TSH_i8, I16 = TSH_i16, I32 = TSH_i32 };
   enum { I64 = TSH_i64, F16 = TSH_f16, BF = TSH_bf16, F32 = TSH_f32 };
   enum { F64 = TSH_f64 };
@@ -116,9 +126,9 @@ Test(shape, the_promotion_table) {
   cr_expect_eq(plan_promote(TSH_f32, TSH_NDTYPE), 0);
 }
 
-Test(shape, dtypes_are_found_by_name) {
-  static const char *const name[] = {"bool", "i8",  "i16", "i32",  "i64",
-                                     "u8",   "u16", "u32", "u64",  "f16",
+static void dtypes_are_found_by_name(void) {
+  static const char *const name[] = {"bool", "i8",  "i16", "i32", "i64",
+                                     "u8",   "u16", "u32", "u64", "f16",
                                      "bf16", "f32", "f64", "c64"};
   static const uint32_t bytes[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8};
   for (int i = 0; i < 14; i++) {
@@ -130,4 +140,9 @@ Test(shape, dtypes_are_found_by_name) {
   cr_expect_eq(plan_dtype_find(""), 0);
   cr_expect_eq(plan_dtype_bytes(-1), 0);
   cr_expect_eq(plan_dtype_bytes(TSH_NDTYPE), 0);
+}
+
+Test(shape, dtypes_are_named_and_promoted_by_one_table) {
+  the_promotion_table();
+  dtypes_are_found_by_name();
 }

@@ -18,14 +18,16 @@ static plan_node *sum_of(rig *r, plan_node *x, plan_operand a, plan_operand b) {
   return m[2];
 }
 
-Test(trace, equal_scalars_are_a_class_of_their_own) {
+static void equal_scalars(void) {
   for (int first = 0; first < 2; first++) { /* either plan may come first */
     rig r;
     rig_open(&r, "cpu");
     plan_node *x = FLOATS(&r, 1, 10);
     for (int i = 0; i < 2; i++) {
-      if (i == first) EXPECT(&r, sum_of(&r, x, num(3), num(3)), 6, 60);
-      else EXPECT(&r, sum_of(&r, x, num(3), num(4)), 7, 70);
+      if (i == first)
+        EXPECT(&r, sum_of(&r, x, num(3), num(3)), 6, 60);
+      else
+        EXPECT(&r, sum_of(&r, x, num(3), num(4)), 7, 70);
       cr_expect_eq(COUNTER(&r, plan_misses), i + 1);
     }
     EXPECT(&r, sum_of(&r, x, num(5), num(5)), 10, 100);
@@ -36,7 +38,7 @@ Test(trace, equal_scalars_are_a_class_of_their_own) {
   }
 }
 
-Test(trace, equal_leaves_are_a_class_of_their_own) {
+static void equal_leaves(void) {
   for (int first = 0; first < 2; first++) {
     rig r;
     rig_open(&r, "cpu");
@@ -44,8 +46,10 @@ Test(trace, equal_leaves_are_a_class_of_their_own) {
     plan_operand u = operand_of(FLOATS(&r, 3, 3));
     plan_operand v = operand_of(FLOATS(&r, 4, 4));
     for (int i = 0; i < 2; i++) {
-      if (i == first) EXPECT(&r, sum_of(&r, x, u, u), 6, 60);
-      else EXPECT(&r, sum_of(&r, x, u, v), 7, 70);
+      if (i == first)
+        EXPECT(&r, sum_of(&r, x, u, u), 6, 60);
+      else
+        EXPECT(&r, sum_of(&r, x, u, v), 7, 70);
       cr_expect_eq(COUNTER(&r, plan_misses), i + 1);
     }
     EXPECT(&r, sum_of(&r, x, v, v), 8, 80);
@@ -55,6 +59,11 @@ Test(trace, equal_leaves_are_a_class_of_their_own) {
     cr_expect_eq(COUNTER(&r, plan_hits), 2);
     rig_close(&r);
   }
+}
+
+Test(trace, equal_operands_are_a_class_of_their_own) {
+  equal_scalars();
+  equal_leaves();
 }
 
 /* x*a and x*b side by side, of which merging must keep the difference. */
@@ -126,7 +135,7 @@ Test(trace, a_thousand_scalars_and_leaves_keep_their_numbers) {
   rig_close(&r);
 }
 
-Test(trace, it_asks_for_a_cut_where_it_repeats_and_once_only) {
+static void where_it_repeats(void) {
   rig r;
   rig_open(&r, "cpu");
   plan_node *y = FLOATS(&r, 0);
@@ -137,8 +146,10 @@ Test(trace, it_asks_for_a_cut_where_it_repeats_and_once_only) {
     rig_drop(&r, y);
     y = z;
     if (!plan_wants_cut(r.p)) continue;
-    if (cuts == 0) cr_expect_eq(i, 4096);
-    else cr_expect_geq(i - last, 256);
+    if (cuts == 0)
+      cr_expect_eq(i, 4096);
+    else
+      cr_expect_geq(i - last, 256);
     cuts++;
     last = i;
     cr_assert_eq(plan_demand(r.p, NULL, 0, PLAN_EXACT, &r.err), TSH_OK);
@@ -149,7 +160,7 @@ Test(trace, it_asks_for_a_cut_where_it_repeats_and_once_only) {
   rig_close(&r);
 }
 
-Test(trace, it_asks_for_a_cut_when_bytes_pass_a_budget) {
+static void when_bytes_pass_a_budget(void) {
   rig r;
   rig_open(&r, "cpu");
   uint64_t memory = dev_props(r.d)->memory;
@@ -159,4 +170,9 @@ Test(trace, it_asks_for_a_cut_when_bytes_pass_a_budget) {
   full(&r, 1, DIMS(quarter / 4));
   cr_expect(plan_wants_cut(r.p));
   rig_close(&r);
+}
+
+Test(trace, it_asks_for_cuts_and_once_only) {
+  where_it_repeats();
+  when_bytes_pass_a_budget();
 }

@@ -7,7 +7,7 @@ set -u
 root=$(cd "${TSH_SOURCE:-$(dirname "$0")/../..}" && pwd)
 cd "$dir" || exit 1
 
-for file in "$root"/docs/*.md; do
+for file in "$root"/README.md "$root"/docs/*.md; do
   rm -f block.*
   # block.N.in has the entries, block.N.want the rest.
   awk '
