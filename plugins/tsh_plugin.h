@@ -278,10 +278,11 @@ typedef struct {
  *   full     one per point: LOAD and INDEX without TSH_ROW, MAP with a full
  *            operand
  * With nfold 0 every LOAD is full, TSH_ROW has no meaning and there is no FOLD.
- * The operands of a FOLD are broadcast to full. A row value that depends on a FOLD and is used
- * beside full values starts a new phase: another pass over the folded axes.
- * Any number of FOLDs, STOREs and phases. A STORE with TSH_ROW writes a row or
- * uniform value once per outer point; without it one value per point.
+ * The operands of a FOLD are broadcast to full. A row value that depends on a
+ * FOLD and is used beside full values starts a new phase: another pass over the
+ * folded axes. Any number of FOLDs, STOREs and phases. A STORE with TSH_ROW
+ * writes a row or uniform value once per outer point; without it one value per
+ * point.
  *
  * imm of LOAD, INDEX, STORE = argument number; an INDEX argument is a view
  * whose buf is NULL. Inputs come first in the argument list, INDEX views among
@@ -299,15 +300,15 @@ typedef struct {
 } tsh_inst;
 
 enum { /* tsh_kernel.flags: what a plugin may replace by a better kernel */
-  TSH_HINT_DOT = 1, /* one dot of two LOADs; all else is row or uniform */
-  TSH_HINT_CONV = 2,
-  TSH_HINT_POOL = 4
+       TSH_HINT_DOT = 1, /* one dot of two LOADs; all else is row or uniform */
+       TSH_HINT_CONV = 2,
+       TSH_HINT_POOL = 4
 };
 
 enum { /* tsh_kernel.arg_class: what every launch of the kernel keeps */
-  TSH_STRIDED = 0, /* any strides */
-  TSH_DENSE = 1,   /* stride 1 along the last axis */
-  TSH_SPLAT = 2    /* stride 0 along the last axis */
+       TSH_STRIDED = 0, /* any strides */
+       TSH_DENSE = 1,   /* stride 1 along the last axis */
+       TSH_SPLAT = 2    /* stride 0 along the last axis */
 };
 
 /* What is compiled. op 0: a program. Else a CALL op: nattr attributes, narg
@@ -491,8 +492,7 @@ typedef struct tsh_plugin {
   tsh_status (*elapsed)(tsh_dev *dev, uint64_t ticket, uint64_t *ns,
                         tsh_err *err);
   /* trim: give cached memory back first. */
-  tsh_status (*memstat)(tsh_dev *dev, int trim, tsh_memstat *out,
-                        tsh_err *err);
+  tsh_status (*memstat)(tsh_dev *dev, int trim, tsh_memstat *out, tsh_err *err);
   tsh_status (*reset)(tsh_dev *dev, tsh_err *err);
 } tsh_plugin;
 

@@ -121,7 +121,8 @@ static int take_line(session *s, const char *line) {
   }
   if (strchr(line, '\033')) {
     fputs("error: an escape character: this build edits no lines, "
-          "arrow keys do nothing here\n", stderr);
+          "arrow keys do nothing here\n",
+          stderr);
     s->code = LT_ERROR;
     return SH_GO_ON;
   }

@@ -8,11 +8,11 @@
 typedef struct {
   plan_range range[PLAN_RANK]; /* one per axis of x */
   int rank;
-  int64_t dim[2 * PLAN_RANK]; /* newaxis and the axes kept; checked at the end */ /* without dropped axes, with new ones */
-  int sliced, reshaped;   /* is the step needed? */
-  plan_node *take;        /* integer tensor of the index (borrowed) or NULL */
-  int axis;               /* of dim, along which it takes */
-  int64_t extent;         /* of that axis */
+  int64_t dim[2 * PLAN_RANK]; /* without dropped axes, with new ones */
+  int sliced, reshaped;       /* is the step needed? */
+  plan_node *take; /* integer tensor of the index (borrowed) or NULL */
+  int axis;        /* of dim, along which it takes */
+  int64_t extent;  /* of that axis */
 } lt_selection;
 
 /* The index at i for t; raises. */

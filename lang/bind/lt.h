@@ -19,11 +19,11 @@ typedef struct {
 /* How a call ended; the values are the process exit codes. */
 enum {
   LT_OK = 0,
-  LT_ERROR = 1,       /* Lua or tensor error; text says which */
-  LT_USAGE = 2,       /* the script cannot be opened */
-  LT_NODEVICE = 3,    /* asked-for device or plugin not available */
-  LT_NOMEM = 4,       /* out of memory not caught by the script */
-  LT_INCOMPLETE = 5,  /* lt_eval: the entry goes on on the next line */
+  LT_ERROR = 1,      /* Lua or tensor error; text says which */
+  LT_USAGE = 2,      /* the script cannot be opened */
+  LT_NODEVICE = 3,   /* asked-for device or plugin not available */
+  LT_NOMEM = 4,      /* out of memory not caught by the script */
+  LT_INCOMPLETE = 5, /* lt_eval: the entry goes on on the next line */
   LT_INTERRUPTED = 130
 };
 

@@ -196,12 +196,15 @@ static int tsh_collect(lua_State *L) {
 }
 
 int lt_open_tsh(lua_State *L) {
-  static const luaL_Reg own[] = {
-      {"counters", tsh_counters}, {"devices", tsh_devices},
-      {"device", tsh_device},     {"policy", tsh_policy},
-      {"plan", tsh_plan},         {"ops", lt_tsh_ops},
-      {"collect", tsh_collect},   {"wait", tsh_wait},
-      {NULL, NULL}};
+  static const luaL_Reg own[] = {{"counters", tsh_counters},
+                                 {"devices", tsh_devices},
+                                 {"device", tsh_device},
+                                 {"policy", tsh_policy},
+                                 {"plan", tsh_plan},
+                                 {"ops", lt_tsh_ops},
+                                 {"collect", tsh_collect},
+                                 {"wait", tsh_wait},
+                                 {NULL, NULL}};
   luaL_newlib(L, own);
   lua_pushliteral(L, TSH_VERSION);
   lua_setfield(L, -2, "version");

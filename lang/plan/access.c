@@ -68,9 +68,13 @@ int access_view(plan_access *a, const plan_shape *from, const plan_node *n,
                 uint32_t ints) {
   int64_t stride[PLAN_RANK];
   switch (n->op) {
-  case TSH_OP_detach: return 1;
-  case TSH_OP_slice: return slice_access(a, from, n->attr->range, ints);
-  case TSH_OP_expand: expand_access(a, from, n->shape); return 1;
+  case TSH_OP_detach:
+    return 1;
+  case TSH_OP_slice:
+    return slice_access(a, from, n->attr->range, ints);
+  case TSH_OP_expand:
+    expand_access(a, from, n->shape);
+    return 1;
   case TSH_OP_permute:
     for (uint32_t i = 0; i < n->shape->rank; i++)
       stride[i] = a->stride[n->attr->order[i]];

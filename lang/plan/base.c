@@ -37,11 +37,11 @@ tsh_status plan_nomem(tsh_err *err, const char *what) {
 }
 
 /* ---- the op table ---- */
-#define F TAKES_F
-#define I TAKES_I
-#define B TAKES_B
-#define FI (F | I)
-#define IB (I | B)
+#define F   TAKES_F
+#define I   TAKES_I
+#define B   TAKES_B
+#define FI  (F | I)
+#define IB  (I | B)
 #define FIB (F | I | B)
 #define OP_X(id, name, class_, arity, takes, gives, start, fexpr, iexpr, doc)  \
   [id] = {OP_##class_, arity, takes, GIVES_##gives, #name},

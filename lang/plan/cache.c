@@ -3,7 +3,7 @@
 #include "graph.h"
 
 #define BUCKETS 1024
-#define MIX UINT64_C(0x9e3779b97f4a7c15)
+#define MIX     UINT64_C(0x9e3779b97f4a7c15)
 
 typedef struct program {
   struct program *next;
@@ -22,7 +22,8 @@ struct plan_cache {
   uint32_t leaf_cap;
 };
 
-/* ---- the arena of a plan ----------------------------------------------------- */
+/* ---- the arena of a plan
+ * ----------------------------------------------------- */
 struct arena_block {
   struct arena_block *next;
   size_t used, size;
@@ -35,8 +36,7 @@ void *arena_alloc(plan_entry *e, size_t bytes) {
   bytes = (bytes + 15) & ~(size_t)15;
   if (!b || b->size - b->used < bytes) {
     size_t size = bytes > 4000 ? bytes : 4000;
-    if (size > SIZE_MAX / 2 || !(b = plan_alloc(sizeof *b + size)))
-      return NULL;
+    if (size > SIZE_MAX / 2 || !(b = plan_alloc(sizeof *b + size))) return NULL;
     b->size = size;
     b->next = e->arena;
     e->arena = b;
@@ -57,7 +57,8 @@ void entry_free(plan *p, plan_entry *e) {
   plan_release(e);
 }
 
-/* ---- programs ------------------------------------------------------------------- */
+/* ---- programs
+ * ------------------------------------------------------------------- */
 static uint64_t hash_bytes(const uint8_t *b, uint64_t n) {
   uint64_t h = n * MIX;
   for (uint64_t i = 0; i < n; i++) h = (h ^ b[i]) * UINT64_C(0x100000001b3);
@@ -71,7 +72,7 @@ static uint8_t *append(uint8_t *at, const void *from, size_t n) {
 
 /* All that a kernel is, in one run of bytes. */
 static program *describe(dev *d, const tsh_kernel *k) {
-  uint16_t head[8] = {k->op,      k->rank, k->nfold, k->narg,
+  uint16_t head[8] = {k->op,      k->rank,  k->nfold, k->narg,
                       k->nscalar, k->ninst, k->nattr, (uint16_t)k->flags};
   size_t insts = (size_t)k->ninst * sizeof *k->inst;
   size_t size = sizeof head + insts + 3u * k->narg + 8u * k->nattr;
@@ -128,7 +129,9 @@ static void drop_programs(plan *p) {
     }
 }
 
-/* ---- keys --------------------------------------------------------------------------- */
+/* ---- keys
+ * ---------------------------------------------------------------------------
+ */
 static int leaf_keys(plan *p, plan_trace *t) {
   struct plan_cache *c = p->cache;
   if (!PLAN_GROW(c->leaf, c->leaf_cap, t->nleaf)) return 0;
@@ -174,23 +177,30 @@ static int same_key(plan *p, const plan_entry *e, const plan_trace *t,
          memcmp(e->word, t->word, sizeof *t->word * t->n) == 0 &&
          memcmp(e->live, live, t->n) == 0 &&
          (!t->naux || memcmp(e->aux, t->aux, sizeof *t->aux * t->naux) == 0) &&
-         (!t->nleaf || memcmp(e->leaf, p->cache->leaf,
-                              sizeof *e->leaf * t->nleaf) == 0);
+         (!t->nleaf ||
+          memcmp(e->leaf, p->cache->leaf, sizeof *e->leaf * t->nleaf) == 0);
 }
 
-/* ---- the list, newest first --------------------------------------------------------------- */
+/* ---- the list, newest first
+ * --------------------------------------------------------------- */
 static void unlink_entry(struct plan_cache *c, plan_entry *e) {
-  if (e->newer) e->newer->older = e->older;
-  else c->newest = e->older;
-  if (e->older) e->older->newer = e->newer;
-  else c->oldest = e->newer;
+  if (e->newer)
+    e->newer->older = e->older;
+  else
+    c->newest = e->older;
+  if (e->older)
+    e->older->newer = e->newer;
+  else
+    c->oldest = e->newer;
 }
 
 static void link_newest(struct plan_cache *c, plan_entry *e) {
   e->newer = NULL;
   e->older = c->newest;
-  if (c->newest) c->newest->newer = e;
-  else c->oldest = e;
+  if (c->newest)
+    c->newest->newer = e;
+  else
+    c->oldest = e;
   c->newest = e;
 }
 
@@ -204,8 +214,8 @@ static void evict(plan *p, plan_entry *e) {
   entry_free(p, e);
 }
 
-plan_entry *cache_find(plan *p, plan_trace *t, const uint8_t *live,
-                       int slab, uint64_t *key) {
+plan_entry *cache_find(plan *p, plan_trace *t, const uint8_t *live, int slab,
+                       uint64_t *key) {
   struct plan_cache *c = p->cache;
   *key = 0;
   if (!leaf_keys(p, t)) return NULL;
@@ -231,8 +241,7 @@ static int keep_key(plan *p, plan_entry *e, const plan_trace *t,
   memcpy(e->word, t->word, sizeof *t->word * t->n);
   memcpy(e->live, live, t->n);
   if (t->naux) memcpy(e->aux, t->aux, sizeof *t->aux * t->naux);
-  if (t->nleaf)
-    memcpy(e->leaf, p->cache->leaf, sizeof *e->leaf * t->nleaf);
+  if (t->nleaf) memcpy(e->leaf, p->cache->leaf, sizeof *e->leaf * t->nleaf);
   e->n = t->n;
   e->naux = t->naux;
   e->nleaf = t->nleaf;
@@ -240,11 +249,11 @@ static int keep_key(plan *p, plan_entry *e, const plan_trace *t,
   return 1;
 }
 
-void cache_add(plan *p, plan_entry *e, const plan_trace *t,
-               const uint8_t *live, uint64_t key) {
+void cache_add(plan *p, plan_entry *e, const plan_trace *t, const uint8_t *live,
+               uint64_t key) {
   struct plan_cache *c = p->cache;
-  uint64_t limit = p->options.cache_bytes ? p->options.cache_bytes
-                                          : UINT64_C(64) << 20;
+  uint64_t limit =
+      p->options.cache_bytes ? p->options.cache_bytes : UINT64_C(64) << 20;
   e->serial = ++c->serial;
   e->key = key;
   if (!key || !keep_key(p, e, t, live)) e->key = key = 0;
@@ -255,7 +264,9 @@ void cache_add(plan *p, plan_entry *e, const plan_trace *t,
   while (c->bytes > limit && c->oldest != c->newest) evict(p, c->oldest);
 }
 
-/* ---- life --------------------------------------------------------------------------------------- */
+/* ---- life
+ * ---------------------------------------------------------------------------------------
+ */
 int cache_new(plan *p) {
   p->cache = plan_alloc(sizeof *p->cache);
   return p->cache != NULL;

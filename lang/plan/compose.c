@@ -2,7 +2,8 @@
 #include <math.h>
 #include "priv.h"
 
-/* ---- CALL ------------------------------------------------------------------- */
+/* ---- CALL -------------------------------------------------------------------
+ */
 static int is_position(const plan_node *n) {
   int kind = plan_dtype_kind(n->dtype);
   return kind == TSH_KIND_INT || kind == TSH_KIND_UINT;
@@ -27,8 +28,10 @@ tsh_status plan_index(plan *p, plan_node *y, int64_t n, plan_node **out,
   in[1] = operand_int(n);
   rc = record_map(p, TSH_OP_index, TSH_i64, wide->d, wide->shape, in, 2, out,
                   err);
-  if (wide == y) plan_drop(p, wide);
-  else node_temp(p, wide);
+  if (wide == y)
+    plan_drop(p, wide);
+  else
+    node_temp(p, wide);
   return rc;
 }
 
@@ -81,8 +84,10 @@ tsh_status plan_take(plan *p, plan_node *x, plan_node *at, int axis,
       (rc = plan_to(p, at, x->d, &in[1], err)) != TSH_OK)
     return rc;
   rc = record_call(p, TSH_OP_take, in, 2, axis, s, out, err);
-  if (in[1] == at) plan_drop(p, at);
-  else node_temp(p, in[1]);
+  if (in[1] == at)
+    plan_drop(p, at);
+  else
+    node_temp(p, in[1]);
   return rc;
 }
 
@@ -111,7 +116,8 @@ out:
   return rc;
 }
 
-/* ---- a small pipeline: each step's input is a temporary of the next ---------- */
+/* ---- a small pipeline: each step's input is a temporary of the next
+ * ---------- */
 static tsh_status step_map(plan *p, int op, plan_node **x,
                            const plan_operand *b, tsh_err *err) {
   plan_operand in[2] = {operand_of(*x)};
@@ -177,8 +183,8 @@ out:
 }
 
 /* x - max(x), the maximum a constant for gradients; owned. */
-static tsh_status shifted(plan *p, plan_node *x, uint32_t axes,
-                          plan_node **out, tsh_err *err) {
+static tsh_status shifted(plan *p, plan_node *x, uint32_t axes, plan_node **out,
+                          tsh_err *err) {
   plan_node *f = NULL, *m = NULL, *c = NULL;
   plan_operand in[2];
   tsh_status rc = TSH_OK;
@@ -265,12 +271,15 @@ tsh_status plan_one_hot(plan *p, plan_node *at, int64_t n, int dtype,
 out:
   node_temp(p, column);
   node_temp(p, classes);
-  if (hit && hit == *out) plan_drop(p, hit);
-  else node_temp(p, hit);
+  if (hit && hit == *out)
+    plan_drop(p, hit);
+  else
+    node_temp(p, hit);
   return rc;
 }
 
-/* ---- matmul -------------------------------------------------------------------- */
+/* ---- matmul
+ * -------------------------------------------------------------------- */
 /* x [.., m, k] -> [.., m, 1, k]; y [.., k, n] -> [.., 1, n, k]. */
 static tsh_status matmul_operand(plan *p, plan_node *x, int right,
                                  plan_node **out, tsh_err *err) {
@@ -332,8 +341,10 @@ static tsh_status matmul_vector(plan *p, plan_node *a, plan_node *b,
   TRY(plan_cast(p, c, m->dtype, out, err));
 out:
   node_temp(p, t);
-  if (c && c == *out) plan_drop(p, c);
-  else node_temp(p, c);
+  if (c && c == *out)
+    plan_drop(p, c);
+  else
+    node_temp(p, c);
   node_temp(p, m);
   return rc;
 }

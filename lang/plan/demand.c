@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include "graph.h"
 
-/* ---- the live mask -------------------------------------------------------------- */
+/* ---- the live mask
+ * -------------------------------------------------------------- */
 /* Exact when the caller has just collected garbage, else all ones: never in
  * between, or the plan would depend on when the collector ran. A temporary of
  * a composition was never seen by anybody and is dead in both. */
@@ -17,8 +18,8 @@ static uint8_t *live_mask(plan *p, const plan_trace *t, int exact) {
   return p->live;
 }
 
-static uint8_t *live_only(plan *p, const plan_trace *t,
-                          plan_node *const *nodes, int n) {
+static uint8_t *live_only(plan *p, const plan_trace *t, plan_node *const *nodes,
+                          int n) {
   if (!PLAN_GROW(p->live, p->live_cap, t->n + 1)) return NULL;
   memset(p->live, 0, t->n + 1);
   for (int i = 0; i < n; i++)
@@ -26,7 +27,8 @@ static uint8_t *live_only(plan *p, const plan_trace *t,
   return p->live;
 }
 
-/* ---- running a trace -------------------------------------------------------------- */
+/* ---- running a trace
+ * -------------------------------------------------------------- */
 static tsh_status isolate(plan *p, plan_trace *t, const uint8_t *live,
                           run_result *r, tsh_err *err) {
   plan_entry *e = NULL;
@@ -72,7 +74,8 @@ static void retire(plan *p, plan_trace *t) {
   trace_clear(p, t);
 }
 
-/* ---- out of memory ------------------------------------------------------------------- */
+/* ---- out of memory
+ * ------------------------------------------------------------------- */
 static int fail_node(plan_node *n, plan *p, const tsh_err *err) {
   plan_error *e = error_new(err, n->site);
   if (!e) return 0;
@@ -124,7 +127,8 @@ static tsh_status flush(plan *p, plan_node *const *nodes, int n, int flags,
   }
 }
 
-/* ---- a part of the trace ------------------------------------------------------------------ */
+/* ---- a part of the trace
+ * ------------------------------------------------------------------ */
 /* Marks what the pending nodes need, by position. */
 static uint8_t *needed_mask(plan *p, plan_node *const *nodes, int n) {
   uint8_t *need = plan_alloc(p->trace.n + 1);
@@ -156,8 +160,8 @@ static tsh_status part_of(plan *p, const uint8_t *need, plan_trace *part,
 typedef tsh_status (*part_fn)(plan *p, plan_trace *part, const uint8_t *live,
                               FILE *out, tsh_err *err);
 
-static tsh_status with_part(plan *p, plan_node *const *nodes, int n,
-                            part_fn fn, FILE *out, tsh_err *err) {
+static tsh_status with_part(plan *p, plan_node *const *nodes, int n, part_fn fn,
+                            FILE *out, tsh_err *err) {
   uint8_t *need = needed_mask(p, nodes, n), *live;
   plan_trace part;
   tsh_status rc, again;
@@ -192,7 +196,9 @@ static tsh_status demand_part(plan *p, plan_node *const *nodes, int n,
   return trace_rebuild(p, err);
 }
 
-/* ---- demands ----------------------------------------------------------------------------------- */
+/* ---- demands
+ * -----------------------------------------------------------------------------------
+ */
 static tsh_status report(plan *p, const plan_node *n, tsh_err *err) {
   uint32_t size = err ? err->size : 0;
   if (n->state != NODE_FAILED) return TSH_OK;
@@ -253,9 +259,10 @@ tsh_status plan_explain(plan *p, plan_node *const *nodes, int n, FILE *out,
   return rc ? rc : with_part(p, nodes, n, explain_part, out, err);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------- */
-static tsh_status read_dense(plan *p, plan_node *x, void *host,
-                             tsh_err *err) {
+/* ---- reading
+ * -------------------------------------------------------------------------------------
+ */
+static tsh_status read_dense(plan *p, plan_node *x, void *host, tsh_err *err) {
   uint64_t each = plan_dtype_bytes(x->dtype);
   uint64_t bytes = shape_bytes(x->shape, x->dtype);
   p->counters.bytes_downloaded += bytes;

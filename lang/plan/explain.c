@@ -13,8 +13,8 @@ static const char *si(char *text, size_t size, double v, const char *unit) {
 
 /* Bytes of the distinct values that arguments first..last-1 touch: at most the
  * value, at most what the points can reach. */
-static double touched(const plan_entry *e, const made_launch *m,
-                      uint32_t first, uint32_t last) {
+static double touched(const plan_entry *e, const made_launch *m, uint32_t first,
+                      uint32_t last) {
   double sum = 0;
   for (uint32_t i = first; i < last; i++) {
     uint32_t v = m->arg[i].value;

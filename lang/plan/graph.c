@@ -20,7 +20,8 @@ int graph_compute_dtype(const graph *gr, const gnode *n) {
   return n->dtype;
 }
 
-/* ---- hash consing ----------------------------------------------------------- */
+/* ---- hash consing -----------------------------------------------------------
+ */
 #define MIX UINT64_C(0x9e3779b97f4a7c15)
 
 static uint64_t node_hash(const gnode *n) {
@@ -41,7 +42,8 @@ static int same_access(const plan_access *a, const plan_access *b,
                        uint32_t rank) {
   if (a->offset != b->offset || a->nterm != b->nterm) return 0;
   for (uint32_t i = 0; i < a->nterm; i++)
-    if (a->term[i].slot != b->term[i].slot || a->term[i].mult != b->term[i].mult)
+    if (a->term[i].slot != b->term[i].slot ||
+        a->term[i].mult != b->term[i].mult)
       return 0;
   return memcmp(a->stride, b->stride, sizeof *a->stride * rank) == 0;
 }
@@ -103,7 +105,8 @@ static uint32_t intern(graph *gr, const gnode *n) {
   return gr->n - 1;
 }
 
-/* ---- views -------------------------------------------------------------------- */
+/* ---- views
+ * -------------------------------------------------------------------- */
 void graph_access(const graph *gr, uint32_t g, plan_access *a) {
   const gnode *n = &gr->g[g];
   if (n->kind == G_VIEW || n->kind == G_LEAF) {
@@ -199,7 +202,8 @@ static uint32_t apply_view(graph *gr, uint32_t g, const plan_node *v,
   return view_of(gr, base, &a, v->shape);
 }
 
-/* ---- devices --------------------------------------------------------------------- */
+/* ---- devices
+ * --------------------------------------------------------------------- */
 static int is_generator(const gnode *n) {
   return n->kind == G_FULL || n->kind == G_IOTA || n->kind == G_EMPTY;
 }
@@ -245,7 +249,8 @@ static uint32_t add_compute(graph *gr, gnode *n) {
   return g == NO || n->device == home ? g : on_device(gr, g, home, n->trace);
 }
 
-/* ---- boxes ------------------------------------------------------------------------- */
+/* ---- boxes
+ * ------------------------------------------------------------------------- */
 /* A copy of g (any shape) that fills the part of box that `where` says. */
 static int put(graph *gr, uint32_t box, uint32_t g, const plan_access *where,
                uint32_t after, uint32_t trace) {
@@ -376,24 +381,27 @@ static uint32_t build_set(graph *gr, uint32_t i) {
     gr->set_copies++;
   }
   if (!access_view(&at, x->shape,
-                   &(plan_node){.op = TSH_OP_slice, .attr = x->attr,
+                   &(plan_node){.op = TSH_OP_slice,
+                                .attr = x->attr,
                                 .shape = gr->g[part].shape},
                    w->ints))
     return NO;
   return put(gr, box, part, &at, first, i) ? box : NO;
 }
 
-/* ---- one gnode per recorded op --------------------------------------------------------- */
+/* ---- one gnode per recorded op
+ * --------------------------------------------------------- */
 static uint32_t build_leaf(graph *gr, uint32_t k) {
   plan_node *x = gr->t->leaf[k];
-  gnode n = blank(x->shape->count ? G_LEAF : G_EMPTY, 0, x->dtype,
-                  dev_id(x->d), x->shape);
+  gnode n = blank(x->shape->count ? G_LEAF : G_EMPTY, 0, x->dtype, dev_id(x->d),
+                  x->shape);
   n.leaf = k;
   n.axes = k; /* two leaves are never one node */
   if (x->layout)
     memcpy(n.acc.stride, x->layout->stride,
            sizeof *n.acc.stride * x->shape->rank);
-  else shape_strides(x->shape, n.acc.stride);
+  else
+    shape_strides(x->shape, n.acc.stride);
   return intern(gr, &n);
 }
 
@@ -415,7 +423,7 @@ static uint32_t build_compute(graph *gr, uint32_t i, int kind) {
                   ? w->in[k]
                   : input(gr, w->in[k]);
   if (x->op == TSH_OP_index_add && gr->g[n.in[2]].kind == G_EMPTY)
-    return n.in[0]; /* nothing to add */
+    return n.in[0];                                      /* nothing to add */
   for (uint32_t k = 0; kind == G_CALL && k < n.nin; k++) /* reads memory */
     if (is_generator(&gr->g[graph_base(gr, n.in[k])]) &&
         (n.in[k] = make_copy(gr, n.in[k], i)) == NO)
@@ -441,26 +449,40 @@ static uint32_t build_one(graph *gr, uint32_t i) {
                       gr->t->word[i].ints, i, 0);
   if (x->shape->count == 0) return build_compute(gr, i, G_EMPTY);
   switch (x->op) {
-  case TSH_OP_cat: return build_cat(gr, i);
-  case TSH_OP_pad: return build_pad(gr, i);
-  case TSH_OP_set: return build_set(gr, i);
-  case TSH_OP_full: return build_compute(gr, i, G_FULL);
-  case TSH_OP_iota: return build_compute(gr, i, G_IOTA);
-  case TSH_OP_to: return build_to(gr, i);
-  default: break;
+  case TSH_OP_cat:
+    return build_cat(gr, i);
+  case TSH_OP_pad:
+    return build_pad(gr, i);
+  case TSH_OP_set:
+    return build_set(gr, i);
+  case TSH_OP_full:
+    return build_compute(gr, i, G_FULL);
+  case TSH_OP_iota:
+    return build_compute(gr, i, G_IOTA);
+  case TSH_OP_to:
+    return build_to(gr, i);
+  default:
+    break;
   }
   switch (plan_ops[x->op].class_) {
-  case OP_FOLD: return build_compute(gr, i, G_FOLD);
-  case OP_CALL: return build_compute(gr, i, G_CALL);
-  default: return build_compute(gr, i, G_MAP);
+  case OP_FOLD:
+    return build_compute(gr, i, G_FOLD);
+  case OP_CALL:
+    return build_compute(gr, i, G_CALL);
+  default:
+    return build_compute(gr, i, G_MAP);
   }
 }
 
-/* ---- uses -------------------------------------------------------------------------------- */
+/* ---- uses
+ * --------------------------------------------------------------------------------
+ */
 static void count_use(graph *gr, uint32_t in) {
   if (in == IN_NONE) return;
-  if (in & IN_LEAF) gr->leaf_uses[IN_NUMBER(in)]++;
-  else if (!(in & IN_SCALAR)) gr->trace_uses[in]++;
+  if (in & IN_LEAF)
+    gr->leaf_uses[IN_NUMBER(in)]++;
+  else if (!(in & IN_SCALAR))
+    gr->trace_uses[in]++;
 }
 
 static void count_uses(graph *gr) {
@@ -476,15 +498,15 @@ static void count_uses(graph *gr) {
   }
 }
 
-/* ---- what becomes of live nodes ------------------------------------------------------------ */
+/* ---- what becomes of live nodes
+ * ------------------------------------------------------------ */
 /* A live view shares its base's memory, unless it is a small part of a value
  * that nobody else wants: then the part alone is copied out. */
 static uint32_t live_view(graph *gr, uint32_t g, uint32_t i) {
   uint32_t base = gr->g[g].base;
   const gnode *b = &gr->g[base];
   if (b->kind == G_LEAF || b->live) return g;
-  if (is_generator(b))
-    return make_copy(gr, g, i);
+  if (is_generator(b)) return make_copy(gr, g, i);
   if (gr->g[g].shape->count >= b->shape->count) {
     gr->g[base].live = 1;
     return g;

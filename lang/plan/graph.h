@@ -5,7 +5,7 @@
 
 #include "priv.h"
 
-#define NO UINT32_MAX
+#define NO        UINT32_MAX
 #define MAX_ATOMS 16
 
 enum {
@@ -51,13 +51,13 @@ typedef struct {
   uint16_t phase, ready; /* as kit_value: passes before it, and to wait for */
   uint32_t device, nin, in[3], axes, keep;
   const plan_shape *shape;
-  uint32_t leaf;          /* G_LEAF: number in the trace */
-  uint32_t base;          /* G_VIEW: the value it shows, never a view */
-  plan_access acc;        /* G_VIEW, G_LEAF: how; with box: where it goes */
-  uint32_t box;           /* G_MAP: the box it fills, or NO */
-  uint32_t after;         /* value that must be complete first, or NO */
-  uint32_t storage;       /* G_BOX: the value whose memory it takes, or NO */
-  uint32_t put, nput;     /* G_BOX: its G_MAP nodes in graph.puts */
+  uint32_t leaf;      /* G_LEAF: number in the trace */
+  uint32_t base;      /* G_VIEW: the value it shows, never a view */
+  plan_access acc;    /* G_VIEW, G_LEAF: how; with box: where it goes */
+  uint32_t box;       /* G_MAP: the box it fills, or NO */
+  uint32_t after;     /* value that must be complete first, or NO */
+  uint32_t storage;   /* G_BOX: the value whose memory it takes, or NO */
+  uint32_t put, nput; /* G_BOX: its G_MAP nodes in graph.puts */
   uint32_t group, value, trace; /* trace: position of the op, or NO */
   uint32_t uses;
 } gnode;
@@ -70,8 +70,8 @@ typedef struct {
   uint8_t natom, no, ni, fold, single; /* single: no kernel, a CALL or TO */
   uint8_t outer[MAX_ATOMS], inner[MAX_ATOMS];
   uint32_t ninst, narg, phases, mark;
-  uint8_t cut;      /* why it is a kernel of its own */
-  uint32_t cut_by;  /* gnode that it could not be fused with, or NO */
+  uint8_t cut;     /* why it is a kernel of its own */
+  uint32_t cut_by; /* gnode that it could not be fused with, or NO */
 } group;
 
 /* What becomes of a trace node after the run. */
@@ -125,7 +125,7 @@ typedef struct axis_atoms {
 int atoms_read(graph *gr, uint32_t grp, uint32_t p, const int64_t *stride,
                const plan_shape *shape, axis_atoms *out);
 void atoms_watch(graph *gr, uint32_t grp, axis_atoms *list); /* ntemp-- ends */
-int atoms_new(graph *gr, uint32_t grp, int64_t extent); /* -1: too many */
+int atoms_new(graph *gr, uint32_t grp, int64_t extent);      /* -1: too many */
 
 /* group.c */
 tsh_status group_all(graph *gr, tsh_err *err);
@@ -136,8 +136,8 @@ int place_map(graph *gr, uint32_t g, uint32_t grp);
 int place_fold(graph *gr, uint32_t g, uint32_t grp);
 int place_alone(graph *gr, uint32_t g, uint32_t grp); /* in an empty group */
 /* Reads operand `in` of shape `shape` in group grp. */
-int place_operand(graph *gr, uint32_t grp, uint32_t in,
-                  const plan_shape *shape, axis_atoms *out);
+int place_operand(graph *gr, uint32_t grp, uint32_t in, const plan_shape *shape,
+                  axis_atoms *out);
 /* What the operands of g in group grp say together of g's axes. */
 typedef struct {
   axis_atoms at;
@@ -185,9 +185,9 @@ typedef struct {
   tsh_scalar *scalar;
   made_scalar *scalar_from;
   uint32_t *after, nafter;
-  uint16_t *ops; /* table ids of its members, for counters */
-  uint32_t *out; /* gnode of each output, while the plan is made */
-  uint32_t group, trace; /* trace: position of its last op, for errors */
+  uint16_t *ops;          /* table ids of its members, for counters */
+  uint32_t *out;          /* gnode of each output, while the plan is made */
+  uint32_t group, trace;  /* trace: position of its last op, for errors */
   uint64_t points, bytes; /* bytes: of a copy */
   double flops;
   uint8_t update;
@@ -217,7 +217,7 @@ struct plan_entry {
   made_step *step;
   node_end *end;
   uint32_t nvalue, nlaunch, nstep, nupdate; /* the last nupdate are UPDATE */
-  tsh_launch *batch; /* [nlaunch] in the order they run */
+  tsh_launch *batch;   /* [nlaunch] in the order they run */
   plan_buf **buf;      /* [nvalue] while it runs */
   plan_error **failed; /* [nvalue] while it runs */
   uint64_t *scratch;   /* [ndevice] bytes */
@@ -246,11 +246,11 @@ int cache_new(plan *p);
 void cache_free(plan *p);
 void cache_trim(plan *p); /* drops every plan and program */
 /* The plan of t with these live nodes, or NULL; *key for cache_add. */
-plan_entry *cache_find(plan *p, plan_trace *t, const uint8_t *live,
-                       int slab, uint64_t *key);
+plan_entry *cache_find(plan *p, plan_trace *t, const uint8_t *live, int slab,
+                       uint64_t *key);
 /* Takes e; it may be dropped at any later cache call. */
-void cache_add(plan *p, plan_entry *e, const plan_trace *t,
-               const uint8_t *live, uint64_t key);
+void cache_add(plan *p, plan_entry *e, const plan_trace *t, const uint8_t *live,
+               uint64_t key);
 /* make.c: the passes in plain sight */
 enum { MAKE_UNFUSED = 1, MAKE_NO_UPDATE = 2, MAKE_SLAB = 4 };
 tsh_status plan_make(plan *p, plan_trace *t, const uint8_t *live, int flags,

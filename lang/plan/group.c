@@ -10,7 +10,8 @@ const char *cut_text(int cut) {
   return cut >= 0 && cut < CUT_N ? cut_texts[cut] : "";
 }
 
-/* ---- dependencies ------------------------------------------------------------ */
+/* ---- dependencies
+ * ------------------------------------------------------------ */
 static int push(uint32_t **list, uint32_t *n, uint32_t *cap, uint32_t v) {
   if (!PLAN_GROW(*list, *cap, *n + 1)) return 0;
   (*list)[(*n)++] = v;
@@ -52,9 +53,10 @@ int group_depends(graph *gr, uint32_t later, uint32_t earlier) {
   return found;
 }
 
-/* ---- one node ------------------------------------------------------------------- */
+/* ---- one node
+ * ------------------------------------------------------------------- */
 typedef struct {
-  uint32_t outside[3], noutside; /* operands read from memory */
+  uint32_t outside[3], noutside;  /* operands read from memory */
   uint32_t *before, nbefore, cap; /* groups that must have run */
 } needs;
 
@@ -87,8 +89,7 @@ static int can_enter(graph *gr, uint32_t g, uint32_t grp, needs *d) {
   const group *k = &gr->group[grp];
   const tsh_props *props = dev_props(gr->p->device[k->device]);
   if (k->single || k->device != gr->g[g].device) return CUT_DEVICE;
-  if (k->ninst + 5 > props->max_insts ||
-      k->narg + 4 > props->max_args / 4 * 3)
+  if (k->ninst + 5 > props->max_insts || k->narg + 4 > props->max_args / 4 * 3)
     return CUT_LIMIT;
   if (!find_needs(gr, g, grp, d)) return CUT_LIMIT;
   for (uint32_t i = 0; i < d->nbefore; i++)
@@ -189,8 +190,8 @@ static tsh_status group_one(graph *gr, uint32_t g, needs *d, tsh_err *err) {
   int why = CUT_NONE;
   if (n->live && !n->mat) n->mat = 1, n->cut = CUT_LIVE;
   if (n->kind == G_CALL || n->kind == G_TO) n->mat = 1;
-  if (!gr->unfused && (n->kind == G_MAP ||
-                       (n->kind == G_FOLD && n->op != TSH_OP_dot)))
+  if (!gr->unfused &&
+      (n->kind == G_MAP || (n->kind == G_FOLD && n->op != TSH_OP_dot)))
     why = try_join(gr, g, &grp, d);
   if (grp == NO) {
     if ((grp = new_group(gr, g)) == NO || !find_needs(gr, g, NO, d))
@@ -210,7 +211,8 @@ static tsh_status group_one(graph *gr, uint32_t g, needs *d, tsh_err *err) {
   return enter(gr, g, grp, d) ? TSH_OK : plan_nomem(err, "a plan");
 }
 
-/* ---- the order they run in --------------------------------------------------------- */
+/* ---- the order they run in
+ * --------------------------------------------------------- */
 static int visit(graph *gr, uint32_t root, uint32_t **stack, uint32_t *cap) {
   uint32_t n = 0;
   if (!push(stack, &n, cap, root)) return 0;

@@ -23,7 +23,8 @@ typedef struct {
   uint32_t phases;
 } low;
 
-/* ---- instructions -------------------------------------------------------------- */
+/* ---- instructions
+ * -------------------------------------------------------------- */
 static uint32_t emit(low *l, tsh_inst in) {
   for (uint32_t i = 0; in.op < TSH_OP_STORE && i < l->ninst; i++)
     if (memcmp(&l->inst[i], &in, sizeof in) == 0) return i;
@@ -141,8 +142,10 @@ static int add_output(low *l, uint32_t g, uint32_t value) {
   low_arg arg = {.dtype = n->dtype, .gnode = g, .from = value};
   plan_access *a = plan_alloc(sizeof *a);
   if (!a) return 0;
-  if (n->box != NO) *a = n->acc;
-  else shape_strides(n->shape, a->stride);
+  if (n->box != NO)
+    *a = n->acc;
+  else
+    shape_strides(n->shape, a->stride);
   arg.value = n->box != NO ? l->gr->g[n->box].value : n->value;
   arg.access = a;
   arg.offset = a->offset;
@@ -160,9 +163,11 @@ static int add_output(low *l, uint32_t g, uint32_t value) {
  * read there must be the old value. */
 static int emit_stores(low *l) {
   for (uint32_t i = 0; i < l->nout; i++) {
-    tsh_inst in = {.op = TSH_OP_STORE, .dtype = l->out[i].dtype,
+    tsh_inst in = {.op = TSH_OP_STORE,
+                   .dtype = l->out[i].dtype,
                    .flags = l->out[i].row ? TSH_ROW : 0,
-                   .a = (uint16_t)l->out[i].from, .imm = l->nin + i};
+                   .a = (uint16_t)l->out[i].from,
+                   .imm = l->nin + i};
     if (emit(l, in) == NO) return 0;
   }
   return 1;
@@ -185,7 +190,8 @@ static int emit_member(low *l, uint32_t g) {
   return !(n->mat || n->box != NO) || add_output(l, g, value);
 }
 
-/* ---- axes ------------------------------------------------------------------------- */
+/* ---- axes
+ * ------------------------------------------------------------------------- */
 typedef struct {
   int64_t ext[MAX_ATOMS + 1];
   uint8_t atom[MAX_ATOMS + 1]; /* innermost atom of the axis; 255: none */
@@ -254,7 +260,8 @@ static tsh_status make_axes(low *l, low_axes *x, tsh_err *err) {
   return TSH_OK;
 }
 
-/* ---- the launch template -------------------------------------------------------------- */
+/* ---- the launch template
+ * -------------------------------------------------------------- */
 static int copy_terms(plan_entry *e, made_arg *out, const plan_access *a) {
   out->nterm = a->nterm;
   if (!a->nterm) return 1;
@@ -372,8 +379,7 @@ static void count_ops(low *l, made_launch *m) {
 static void sort_members(group *k) {
   for (uint32_t i = 1; i < k->nmember; i++) { /* nearly sorted */
     uint32_t v = k->member[i], j = i;
-    for (; j > 0 && k->member[j - 1] > v; j--)
-      k->member[j] = k->member[j - 1];
+    for (; j > 0 && k->member[j - 1] > v; j--) k->member[j] = k->member[j - 1];
     k->member[j] = v;
   }
 }
@@ -405,7 +411,9 @@ static void low_free(low *l) {
   plan_release(l->scalar);
 }
 
-/* ---- CALL and TO --------------------------------------------------------------------------- */
+/* ---- CALL and TO
+ * ---------------------------------------------------------------------------
+ */
 static int own_arg(graph *gr, plan_entry *e, uint32_t g, uint32_t value,
                    tsh_view *v, made_arg *m) {
   const plan_shape *s = gr->g[g].shape;
@@ -465,8 +473,8 @@ nomem:
 
 tsh_status lower_all(graph *gr, plan_entry *e, tsh_err *err) {
   uint32_t *number = plan_alloc(sizeof *number * (gr->n + 1));
-  tsh_status rc = number ? memory_values(gr, e, err)
-                         : plan_nomem(err, "a plan");
+  tsh_status rc =
+      number ? memory_values(gr, e, err) : plan_nomem(err, "a plan");
   if (rc == TSH_OK &&
       !(e->launch = arena_alloc(e, sizeof *e->launch * (gr->norder + 1))))
     rc = plan_nomem(err, "a plan");

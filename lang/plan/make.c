@@ -62,8 +62,8 @@ static tsh_status make(plan *p, plan_trace *t, const uint8_t *live, int flags,
   if (rc == TSH_EPENDING) /* a set could not take its leaf's memory */
     rc = make_once(p, t, live, flags |= MAKE_NO_UPDATE, text, out, err);
   if (rc == TSH_EUNSUPPORTED && !(flags & MAKE_UNFUSED)) /* a device limit */
-    rc = make_once(p, t, live, flags | MAKE_UNFUSED | MAKE_NO_UPDATE, text,
-                   out, err);
+    rc = make_once(p, t, live, flags | MAKE_UNFUSED | MAKE_NO_UPDATE, text, out,
+                   err);
   return rc;
 }
 

@@ -3,10 +3,11 @@
  * must wait for whom. */
 #include "graph.h"
 
-#define ALIGN 64
+#define ALIGN        64
 #define UPDATE_LIMIT 50e6 /* point-instructions, about as many nanoseconds */
 
-/* ---- values ------------------------------------------------------------------- */
+/* ---- values
+ * ------------------------------------------------------------------- */
 static uint32_t new_value(plan_entry *e, const gnode *n, int kind) {
   made_value *v = &e->value[e->nvalue];
   v->kind = (uint8_t)kind;
@@ -43,7 +44,8 @@ tsh_status memory_values(graph *gr, plan_entry *e, tsh_err *err) {
   for (uint32_t g = 0; g < gr->n; g++) {
     gnode *n = &gr->g[g];
     if (!n->needed) continue;
-    if (n->kind == G_BOX) box_value(gr, e, g);
+    if (n->kind == G_BOX)
+      box_value(gr, e, g);
     else if (n->mat)
       n->value = new_value(e, n, n->live ? VALUE_OUT : VALUE_TEMP);
   }
@@ -53,7 +55,8 @@ tsh_status memory_values(graph *gr, plan_entry *e, tsh_err *err) {
   return TSH_OK;
 }
 
-/* ---- in place --------------------------------------------------------------------- */
+/* ---- in place
+ * --------------------------------------------------------------------- */
 /* Per group: does something that is no update itself depend on it? */
 static void find_followed(graph *gr, const uint8_t *update, uint8_t *followed) {
   memset(followed, 0, gr->ngroup);
@@ -190,8 +193,7 @@ static void take_leaves(graph *gr, plan_entry *e, made_launch *m,
       if (taken[k] || !gr->t->donatable[k] || leaf_kept(gr, k) ||
           e->value[in].bytes != v->bytes ||
           e->value[in].dtype_bytes != v->dtype_bytes ||
-          !takes_leaf(gr, e, m, o, k) ||
-          read_by_update(gr, e, update, k, m))
+          !takes_leaf(gr, e, m, o, k) || read_by_update(gr, e, update, k, m))
         continue;
       taken[k] = v->update = update[m->group] = 1;
       v->leaf = k;
@@ -216,7 +218,8 @@ static tsh_status find_updates(graph *gr, plan_entry *e, tsh_err *err) {
       if (e->value[i].update) taken[e->value[i].leaf] = 1;
     for (uint32_t i = 0; i < e->nlaunch; i++)
       if (!followed[e->launch[i].group] && !update[e->launch[i].group] &&
-          !may_fail(&e->launch[i]) && launch_cost(&e->launch[i]) <= UPDATE_LIMIT)
+          !may_fail(&e->launch[i]) &&
+          launch_cost(&e->launch[i]) <= UPDATE_LIMIT)
         take_leaves(gr, e, &e->launch[i], update, taken);
   }
   for (uint32_t i = 0; i < e->nlaunch; i++)
@@ -240,7 +243,8 @@ static tsh_status updates_last(plan_entry *e, tsh_err *err) {
   return TSH_OK;
 }
 
-/* ---- scratch -------------------------------------------------------------------------- */
+/* ---- scratch
+ * -------------------------------------------------------------------------- */
 typedef struct {
   uint32_t first, last, value; /* launches that touch it */
 } life;
@@ -281,9 +285,8 @@ static void place_slab(plan_entry *e) {
 static int clash(const plan_entry *e, const life *a, const life *b,
                  uint64_t at) {
   const made_value *v = &e->value[a->value], *w = &e->value[b->value];
-  return v->device == w->device && a->first <= b->last &&
-         b->first <= a->last && at < w->at + rounded(w->bytes) &&
-         w->at < at + rounded(v->bytes);
+  return v->device == w->device && a->first <= b->last && b->first <= a->last &&
+         at < w->at + rounded(w->bytes) && w->at < at + rounded(v->bytes);
 }
 
 /* First place where v fits beside the placed values alive with it. */
@@ -321,7 +324,8 @@ static tsh_status place_temps(plan_entry *e, life *lives, tsh_err *err) {
   return TSH_OK;
 }
 
-/* ---- dependencies ---------------------------------------------------------------------- */
+/* ---- dependencies
+ * ---------------------------------------------------------------------- */
 typedef struct {
   uint32_t *launch_of; /* group -> launch */
   uint32_t *seen;      /* launch -> stamp */
@@ -373,7 +377,9 @@ static int after_of(graph *gr, plan_entry *e, const life *lives, uint32_t i,
   return 1;
 }
 
-/* ---- steps ---------------------------------------------------------------------------------- */
+/* ---- steps
+ * ----------------------------------------------------------------------------------
+ */
 static tsh_status make_steps(plan_entry *e, tsh_err *err) {
   e->step = arena_alloc(e, sizeof *e->step * (e->nlaunch + 1));
   if (!e->step) return plan_nomem(err, "a plan");
@@ -401,8 +407,7 @@ static tsh_status make_afters(graph *gr, plan_entry *e, const life *lives,
   a.launch_of = memory;
   a.seen = memory + gr->ngroup + 1;
   a.list = a.seen + n;
-  for (uint32_t i = 0; i < e->nlaunch; i++)
-    a.launch_of[e->launch[i].group] = i;
+  for (uint32_t i = 0; i < e->nlaunch; i++) a.launch_of[e->launch[i].group] = i;
   for (uint32_t s = 0; s < e->nstep && ok; s++)
     for (uint32_t i = 0; i < e->step[s].n && ok; i++)
       ok = after_of(gr, e, lives, e->step[s].first + i, e->step[s].first, &a);
@@ -410,7 +415,9 @@ static tsh_status make_afters(graph *gr, plan_entry *e, const life *lives,
   return ok ? TSH_OK : plan_nomem(err, "a plan");
 }
 
-/* ---- the batch ---------------------------------------------------------------------------------- */
+/* ---- the batch
+ * ----------------------------------------------------------------------------------
+ */
 static tsh_status fill_batch(plan_entry *e, tsh_err *err) {
   e->batch = arena_alloc(e, sizeof *e->batch * (e->nlaunch + 1));
   e->buf = arena_alloc(e, sizeof *e->buf * (e->nvalue + 1));

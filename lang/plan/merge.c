@@ -35,8 +35,7 @@ static int pair_axis(graph *gr, uint32_t a, uint32_t b, reading *ra,
   }
 }
 
-static int pair_all(graph *gr, uint32_t g, uint32_t a, uint32_t b,
-                    pairing *m) {
+static int pair_all(graph *gr, uint32_t g, uint32_t a, uint32_t b, pairing *m) {
   const plan_shape *s = gr->g[g].shape;
   reading ra, rb;
   int ok;
@@ -118,8 +117,7 @@ static int move_members(graph *gr, uint32_t a, uint32_t b, const pairing *m,
     }
     ka->member[ka->nmember++] = kb->member[i];
   }
-  for (uint32_t i = 0; i < kb->npred; i++)
-    ka->pred[ka->npred++] = kb->pred[i];
+  for (uint32_t i = 0; i < kb->npred; i++) ka->pred[ka->npred++] = kb->pred[i];
   ka->ninst += kb->ninst;
   ka->narg += kb->narg;
   kb->alias = a;

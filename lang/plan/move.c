@@ -36,7 +36,8 @@ static tsh_status view_ready(plan *p, plan_node *n, plan_node *x,
   const plan_layout *layout = NULL;
   if (x->layout)
     memcpy(a.stride, x->layout->stride, sizeof *a.stride * x->shape->rank);
-  else shape_strides(x->shape, a.stride);
+  else
+    shape_strides(x->shape, a.stride);
   if (n->shape->count && !access_view(&a, x->shape, n, UINT32_MAX))
     return TSH_OK;
   if (n->shape->count && !is_row_major(n->shape, a.stride) &&
@@ -69,11 +70,10 @@ tsh_status plan_reshape(plan *p, plan_node *x, const plan_shape *shape,
   plan_node *n;
   *out = NULL;
   if (shape->count != x->shape->count)
-    return dev_fail(err, TSH_EINVAL,
-                    "reshape: %s has %lld elements, %s would have %lld",
-                    shape_text(x->shape, a, sizeof a),
-                    (long long)x->shape->count, shape_text(shape, b, sizeof b),
-                    (long long)shape->count);
+    return dev_fail(
+        err, TSH_EINVAL, "reshape: %s has %lld elements, %s would have %lld",
+        shape_text(x->shape, a, sizeof a), (long long)x->shape->count,
+        shape_text(shape, b, sizeof b), (long long)shape->count);
   if (!(n = move_node(p, TSH_OP_reshape, x, shape, 0)))
     return plan_nomem(err, "a tensor");
   return record_view(p, n, out, err);
@@ -101,7 +101,8 @@ tsh_status plan_permute(plan *p, plan_node *x, const uint8_t *order,
     seen |= UINT32_C(1) << order[i];
     dim[i] = s->dim[order[i]];
   }
-  if (!(shape = plan_shape_get(p, (int)s->rank, dim, err))) return shape_status(err);
+  if (!(shape = plan_shape_get(p, (int)s->rank, dim, err)))
+    return shape_status(err);
   if (!(n = move_node(p, TSH_OP_permute, x, shape, 1)))
     return plan_nomem(err, "a tensor");
   memcpy(n->attr->order, order, s->rank);
@@ -141,8 +142,8 @@ static const plan_shape *range_shape(plan *p, const char *op,
     if (!bad && n > 1) {
       /* n <= dim, so only a huge step can wrap: divide to see it. */
       int64_t room = r[i].step > 0 ? s->dim[i] - 1 - r[i].start : r[i].start;
-      uint64_t step = r[i].step > 0 ? (uint64_t)r[i].step
-                                    : 0 - (uint64_t)r[i].step;
+      uint64_t step =
+          r[i].step > 0 ? (uint64_t)r[i].step : 0 - (uint64_t)r[i].step;
       bad = (uint64_t)room / step < (uint64_t)(n - 1);
     }
     if (bad) {
@@ -179,7 +180,8 @@ tsh_status plan_slice(plan *p, plan_node *x, const plan_range *range,
   return record_view(p, n, out, err);
 }
 
-/* ---- new values made of parts ----------------------------------------------- */
+/* ---- new values made of parts -----------------------------------------------
+ */
 /* v as a tensor of x's dtype, device and the given shape; owned. */
 static tsh_status part(plan *p, plan_node *x, const plan_shape *shape,
                        const plan_operand *v, plan_node **out, tsh_err *err) {
@@ -248,8 +250,7 @@ static tsh_status cat_result(plan *p, plan_node *const *x, int n, int axis,
       if (s->rank != first->rank ||
           ((int)k != axis && s->dim[k] != first->dim[k])) {
         char a[200], b[200];
-        return dev_fail(err, TSH_EINVAL,
-                        "cat: %s and %s differ beside axis %d",
+        return dev_fail(err, TSH_EINVAL, "cat: %s and %s differ beside axis %d",
                         shape_text(first, a, sizeof a),
                         shape_text(s, b, sizeof b), axis + 1);
       }
@@ -290,8 +291,8 @@ tsh_status plan_cat(plan *p, plan_node *const *x, int n, int axis,
   dev *d;
   *out = NULL;
   if (n < 1 || n > UINT16_MAX)
-    return dev_fail(err, TSH_EINVAL, "cat: 1 to %d tensors, not %d",
-                    UINT16_MAX, n);
+    return dev_fail(err, TSH_EINVAL, "cat: 1 to %d tensors, not %d", UINT16_MAX,
+                    n);
   if ((rc = cat_result(p, x, n, axis, &dtype, &d, &shape, err)) != TSH_OK)
     return rc;
   if (!(r = cat_node(p, n, axis, dtype, d, shape)))
@@ -302,8 +303,10 @@ tsh_status plan_cat(plan *p, plan_node *const *x, int n, int axis,
     rc = part(p, r, x[i]->shape, &v, &same, err);
     if (rc != TSH_OK) break;
     r->attr->many[r->nin++] = operand_of(node_ref(same));
-    if (same == x[i]) plan_drop(p, same);
-    else node_temp(p, same);
+    if (same == x[i])
+      plan_drop(p, same);
+    else
+      node_temp(p, same);
   }
   if (rc != TSH_OK) {
     plan_drop(p, r);
@@ -327,8 +330,10 @@ tsh_status plan_set(plan *p, plan_node *x, const plan_range *range,
   keep_ranges(n->attr->range, range, x->shape->rank);
   n->in[1] = operand_of(node_ref(piece));
   n->nin = 2;
-  if (v->kind == PLAN_TENSOR && piece == v->node) plan_drop(p, piece);
-  else node_temp(p, piece);
+  if (v->kind == PLAN_TENSOR && piece == v->node)
+    plan_drop(p, piece);
+  else
+    node_temp(p, piece);
   return trace_record(p, n, out, err);
 }
 

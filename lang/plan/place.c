@@ -1,7 +1,7 @@
 /* place.c - may a node be computed in a group, at the group's own points? */
 #include "graph.h"
 
-#define ROW LEVEL_ROW
+#define ROW  LEVEL_ROW
 #define FULL LEVEL_FULL
 
 static uint32_t mask_of(const uint8_t *list, uint32_t n) {
@@ -18,8 +18,8 @@ static int is_member(const graph *gr, uint32_t in, uint32_t grp) {
          atoms_find(gr, n->group) == grp;
 }
 
-int place_operand(graph *gr, uint32_t grp, uint32_t in,
-                  const plan_shape *shape, axis_atoms *out) {
+int place_operand(graph *gr, uint32_t grp, uint32_t in, const plan_shape *shape,
+                  axis_atoms *out) {
   plan_access a;
   graph_access(gr, in, &a);
   if (a.offset || a.nterm) return CUT_VIEW;
@@ -111,8 +111,8 @@ static int open_as_inner(graph *gr, uint32_t grp, const plan_shape *s,
       atom = k->inner[at];
       if (k->ext[atom] == 0) goto no;
       if (left % k->ext[atom]) {
-        if (k->ext[atom] % left || !atoms_split(gr, grp, atom,
-                                                k->ext[atom] / left))
+        if (k->ext[atom] % left ||
+            !atoms_split(gr, grp, atom, k->ext[atom] / left))
           goto no;
       }
       r->at.atom[i][r->at.n[i]++] = atom;
@@ -136,8 +136,10 @@ static int open_as_new(graph *gr, uint32_t grp, const plan_shape *s,
   uint32_t seen = 0;
   for (uint32_t i = 0; i < s->rank; i++) {
     if (s->dim[i] == 1) continue;
-    if (is_open(r, s, i)) seen++;
-    else if (seen) return CUT_BROADCAST;
+    if (is_open(r, s, i))
+      seen++;
+    else if (seen)
+      return CUT_BROADCAST;
   }
   if (k->natom + seen > MAX_ATOMS) return CUT_LIMIT;
   for (uint32_t i = 0; i < s->rank; i++) {
@@ -166,8 +168,8 @@ static int place_open(graph *gr, uint32_t grp, const plan_shape *s,
   return open_as_new(gr, grp, s, r);
 }
 
-static void store_list(const axis_atoms *at, const plan_shape *s,
-                       uint8_t *list, uint8_t *n) {
+static void store_list(const axis_atoms *at, const plan_shape *s, uint8_t *list,
+                       uint8_t *n) {
   *n = 0;
   for (uint32_t i = 0; i < s->rank; i++) {
     memcpy(list + *n, at->atom[i], at->n[i]);
@@ -212,17 +214,20 @@ int place_map(graph *gr, uint32_t g, uint32_t grp) {
   return CUT_NONE;
 }
 
-/* ---- FOLD ------------------------------------------------------------------- */
+/* ---- FOLD -------------------------------------------------------------------
+ */
 /* Lists of the operand, of the result and of the folded axes. */
-static uint32_t fold_lists(const axis_atoms *at, const plan_shape *s,
-                           gnode *n, uint8_t *inner) {
+static uint32_t fold_lists(const axis_atoms *at, const plan_shape *s, gnode *n,
+                           uint8_t *inner) {
   uint32_t ni = 0;
   store_list(at, s, n->read, &n->nread);
   n->nlist = 0;
   for (uint32_t i = 0; i < s->rank; i++)
     for (uint32_t j = 0; j < at->n[i]; j++) {
-      if (n->axes >> i & 1) inner[ni++] = at->atom[i][j];
-      else n->list[n->nlist++] = at->atom[i][j];
+      if (n->axes >> i & 1)
+        inner[ni++] = at->atom[i][j];
+      else
+        n->list[n->nlist++] = at->atom[i][j];
     }
   return ni;
 }
@@ -265,7 +270,8 @@ int place_fold(graph *gr, uint32_t g, uint32_t grp) {
   return CUT_NONE;
 }
 
-/* ---- a group of its own --------------------------------------------------------- */
+/* ---- a group of its own
+ * --------------------------------------------------------- */
 int place_alone(graph *gr, uint32_t g, uint32_t grp) {
   int is_fold = gr->g[g].kind == G_FOLD;
   const plan_shape *s = is_fold ? gr->g[gr->g[g].in[0]].shape : gr->g[g].shape;

@@ -41,8 +41,8 @@ dev_set *plan_devices(plan *p);
 void plan_set_options(plan *p, const plan_options *options);
 
 /* ---- nodes -------------------------------------------------------------- */
-plan_node *plan_keep(plan_node *n);        /* one more owner */
-void plan_drop(plan *p, plan_node *n);     /* takes NULL */
+plan_node *plan_keep(plan_node *n);    /* one more owner */
+void plan_drop(plan *p, plan_node *n); /* takes NULL */
 const plan_shape *plan_shape_of(const plan_node *n);
 int plan_dtype_of(const plan_node *n);
 dev *plan_dev_of(const plan_node *n);
@@ -76,8 +76,7 @@ typedef struct {
 
 /* ---- recording: creation ------------------------------------------------ */
 tsh_status plan_full(plan *p, dev *d, int dtype, const plan_shape *shape,
-                     const plan_operand *value, plan_node **out,
-                     tsh_err *err);
+                     const plan_operand *value, plan_node **out, tsh_err *err);
 /* 0, 1, 2 ... in row-major order, i64 or i32. */
 tsh_status plan_iota(plan *p, dev *d, int dtype, const plan_shape *shape,
                      plan_node **out, tsh_err *err);
@@ -213,17 +212,18 @@ void plan_set_saves(plan *p, int op, uint32_t bits);
 
 /* A record's contents, borrowed. */
 typedef struct {
-  int op, n;                /* table id; number of inputs */
-  const plan_operand *in;   /* a node, or the number as recorded */
-  uint32_t axes;            /* FOLD: folded axes; axis of cat take index_add */
-  int keep;                 /* FOLD: the axes stay with extent 1 */
-  const uint8_t *order;     /* permute */
-  const plan_range *range;  /* slice, set */
+  int op, n;               /* table id; number of inputs */
+  const plan_operand *in;  /* a node, or the number as recorded */
+  uint32_t axes;           /* FOLD: folded axes; axis of cat take index_add */
+  int keep;                /* FOLD: the axes stay with extent 1 */
+  const uint8_t *order;    /* permute */
+  const plan_range *range; /* slice, set */
   const int64_t *before, *after; /* pad */
 } plan_record;
 void plan_record_of(const plan_node *n, plan_record *out);
 
-/* ---- looking -------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------
+ */
 /* Text for :plan: kernels of the pending trace, what was fused, why each cut
  * was made, reads, writes, flops. Runs nothing; the nodes stay pending. */
 tsh_status plan_explain(plan *p, plan_node *const *nodes, int n, FILE *out,

@@ -115,9 +115,9 @@ struct plan_node {
 };
 
 /* ---- the trace ----------------------------------------------------------- */
-#define IN_LEAF 0x80000000u
-#define IN_SCALAR 0x40000000u
-#define IN_NONE 0xffffffffu
+#define IN_LEAF       0x80000000u
+#define IN_SCALAR     0x40000000u
+#define IN_NONE       0xffffffffu
 #define IN_NUMBER(in) ((in)&0x3fffffffu)
 
 /* One recorded op as the key sees it: everything but buffers, offsets and
@@ -133,10 +133,10 @@ typedef struct {
   plan_node **node; /* owned references */
   trace_word *word;
   uint32_t nleaf, leaf_cap;
-  plan_node **leaf; /* borrowed: a recorded node owns each */
+  plan_node **leaf;                   /* borrowed: a recorded node owns each */
   uint32_t *leaf_next, leaf_next_cap; /* older leaf on the same buffer */
   uint32_t nseen, seen_cap;
-  plan_node **seen; /* every node that is a leaf, equal ones too; borrowed */
+  plan_node **seen;   /* every node that is a leaf, equal ones too; borrowed */
   uint8_t *donatable; /* per leaf: see trace_find_donatable */
   uint32_t donatable_cap;
   uint32_t nscalar, scalar_cap;
@@ -194,7 +194,8 @@ struct plan {
   uint32_t error_site, failures;
 };
 
-/* ---- node.c --------------------------------------------------------------- */
+/* ---- node.c ---------------------------------------------------------------
+ */
 plan_node *node_new(plan *p); /* refs 1, holds 1; NULL: no memory */
 static inline plan_node *node_ref(plan_node *n) {
   n->refs++;
@@ -216,7 +217,8 @@ void error_unref(plan_error *e);
 plan_buf *buf_new(plan *p, dev *d, uint64_t bytes, tsh_err *err);
 void buf_unref(plan *p, plan_buf *b);
 
-/* ---- shape.c --------------------------------------------------------------- */
+/* ---- shape.c ---------------------------------------------------------------
+ */
 const plan_layout *layout_get(plan *p, int rank, const int64_t *stride);
 /* Row-major strides of a shape. */
 void shape_strides(const plan_shape *s, int64_t *stride);
@@ -231,7 +233,8 @@ static inline tsh_status shape_status(const tsh_err *err) {
 char *shape_text(const plan_shape *s, char *text, size_t size); /* "[2,3]" */
 uint64_t shape_bytes(const plan_shape *s, int dtype); /* UINT64_MAX: too many */
 
-/* ---- trace.c ---------------------------------------------------------------- */
+/* ---- trace.c ----------------------------------------------------------------
+ */
 /* Appends a pending node (its inputs recorded, revived if gone); the trace
  * takes a reference. On failure the node is untouched. */
 tsh_status trace_add(plan_trace *t, plan_node *n, tsh_err *err);
@@ -248,7 +251,8 @@ tsh_status trace_record(plan *p, plan_node *n, plan_node **out, tsh_err *err);
 tsh_status trace_rebuild(plan *p, tsh_err *err);
 tsh_status tape_add(plan *p, plan_node *n, tsh_err *err);
 
-/* ---- record.c ----------------------------------------------------------------- */
+/* ---- record.c
+ * ----------------------------------------------------------------- */
 plan_operand operand_of(plan_node *n);
 plan_operand operand_int(int64_t v);
 plan_operand operand_real(double v);
@@ -257,7 +261,8 @@ tsh_status record_map(plan *p, int op, int dtype, dev *d,
                       const plan_shape *shape, const plan_operand *in, int n,
                       plan_node **out, tsh_err *err);
 
-/* ---- access.c: strided views ---------------------------------------------------- */
+/* ---- access.c: strided views
+ * ---------------------------------------------------- */
 /* A view of some base: element of axis positions i is at offset + sum terms +
  * sum i*stride. Terms are launch-time integers: mult * ints[slot]. */
 #define ACCESS_TERMS 16

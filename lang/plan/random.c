@@ -98,8 +98,7 @@ out:
   return rc;
 }
 
-static tsh_status check_float(const char *op, dev *d, int dtype,
-                              tsh_err *err) {
+static tsh_status check_float(const char *op, dev *d, int dtype, tsh_err *err) {
   if (dtype != TSH_f32 && dtype != TSH_f64)
     return dev_fail(err, TSH_EINVAL, "%s: draws are f32 or f64, not %s", op,
                     plan_dtype_name(dtype));
@@ -130,8 +129,8 @@ tsh_status plan_randn(plan *p, dev *d, int dtype, const plan_shape *shape,
   *out = NULL;
   if (rc != TSH_OK) return rc;
   TRY((wide ? unit_f64 : unit_f32)(p, d, shape, rng, each, 0, 1, &u, err));
-  TRY((wide ? unit_f64 : unit_f32)(p, d, shape, rng, each, wide ? 2 : 1, 0,
-                                   &v, err));
+  TRY((wide ? unit_f64 : unit_f32)(p, d, shape, rng, each, wide ? 2 : 1, 0, &v,
+                                   err));
   in[0] = operand_of(u);
   TRY(plan_map(p, TSH_OP_log, in, 1, out, err));
   node_temp(p, u);
@@ -159,7 +158,8 @@ out:
   return rc;
 }
 
-/* ---- arange ------------------------------------------------------------------------ */
+/* ---- arange
+ * ------------------------------------------------------------------------ */
 static double number(const plan_operand *o) {
   return o->kind == PLAN_REAL ? o->num.f : (double)o->num.i;
 }
@@ -177,8 +177,10 @@ static tsh_status float_range(plan *p, dev *d, int dtype, double start,
                     (long long)shape->count);
   for (int64_t i = 0; i < shape->count; i++) {
     double v = start + (double)i * by;
-    if (dtype == TSH_f64) ((double *)host)[i] = v;
-    else ((float *)host)[i] = (float)v;
+    if (dtype == TSH_f64)
+      ((double *)host)[i] = v;
+    else
+      ((float *)host)[i] = (float)v;
   }
   rc = plan_data(p, d, dtype, shape, host, out, err);
   plan_release(host);
@@ -216,7 +218,6 @@ tsh_status plan_arange(plan *p, dev *d, int dtype, const plan_operand *start,
     return dev_fail(err, TSH_EINVAL, "arange: %g by %g is no range of %s",
                     number(start), number(by), plan_dtype_name(dtype));
   if (real)
-    return float_range(p, d, dtype, number(start), number(by), shape, out,
-                       err);
+    return float_range(p, d, dtype, number(start), number(by), shape, out, err);
   return whole_range(p, d, dtype, start->num.i, by->num.i, shape, out, err);
 }

@@ -40,12 +40,16 @@ tsh_status record_map(plan *p, int op, int dtype, dev *d,
   return trace_record(p, x, out, err);
 }
 
-/* ---- dtypes of a MAP op --------------------------------------------------- */
+/* ---- dtypes of a MAP op ---------------------------------------------------
+ */
 static int takes_bit(int dtype) {
   switch (plan_dtype_kind(dtype)) {
-  case TSH_KIND_BOOL: return TAKES_B;
-  case TSH_KIND_FLOAT: return TAKES_F;
-  default: return TAKES_I;
+  case TSH_KIND_BOOL:
+    return TAKES_B;
+  case TSH_KIND_FLOAT:
+    return TAKES_F;
+  default:
+    return TAKES_I;
   }
 }
 
@@ -54,9 +58,12 @@ static int common_dtype(const plan_operand *in, int n) {
   int dtype = 0, weak = 0;
   for (int i = 0; i < n; i++) {
     if (in[i].kind != PLAN_TENSOR) {
-      if (in[i].kind == PLAN_REAL) weak = PLAN_REAL;
-      else if (in[i].kind == PLAN_INT && weak != PLAN_REAL) weak = PLAN_INT;
-      else if (!weak) weak = PLAN_BOOL;
+      if (in[i].kind == PLAN_REAL)
+        weak = PLAN_REAL;
+      else if (in[i].kind == PLAN_INT && weak != PLAN_REAL)
+        weak = PLAN_INT;
+      else if (!weak)
+        weak = PLAN_BOOL;
       continue;
     }
     dtype = dtype ? plan_promote(dtype, in[i].node->dtype) : in[i].node->dtype;
@@ -81,8 +88,8 @@ static tsh_status no_common(int op, const plan_operand *in, int n,
                   plan_ops[op].name, a, b);
 }
 
-static tsh_status compute_dtype(int op, const plan_operand *in, int n,
-                                int *out, tsh_err *err) {
+static tsh_status compute_dtype(int op, const plan_operand *in, int n, int *out,
+                                tsh_err *err) {
   int takes = plan_ops[op].takes, dtype = common_dtype(in, n);
   if (!dtype) return no_common(op, in, n, err);
   if (op == TSH_OP_div && takes_bit(dtype) != TAKES_F) dtype = TSH_f32;
@@ -101,10 +108,12 @@ static int fits(int64_t v, int dtype) {
   int bits = (int)plan_dtype_bytes(dtype) * 8;
   switch (plan_dtype_kind(dtype)) {
   case TSH_KIND_INT:
-    return bits == 64 || (v >= -(INT64_C(1) << (bits - 1)) &&
-                          v < (INT64_C(1) << (bits - 1)));
-  case TSH_KIND_UINT: return v >= 0 && (bits == 64 || v < (INT64_C(1) << bits));
-  default: return 1;
+    return bits == 64 ||
+           (v >= -(INT64_C(1) << (bits - 1)) && v < (INT64_C(1) << (bits - 1)));
+  case TSH_KIND_UINT:
+    return v >= 0 && (bits == 64 || v < (INT64_C(1) << bits));
+  default:
+    return 1;
   }
 }
 
@@ -147,11 +156,16 @@ static int compare_whole(int op, double v, int64_t *whole) {
 
 static int swapped(int op) {
   switch (op) {
-  case TSH_OP_lt: return TSH_OP_gt;
-  case TSH_OP_le: return TSH_OP_ge;
-  case TSH_OP_gt: return TSH_OP_lt;
-  case TSH_OP_ge: return TSH_OP_le;
-  default: return op;
+  case TSH_OP_lt:
+    return TSH_OP_gt;
+  case TSH_OP_le:
+    return TSH_OP_ge;
+  case TSH_OP_gt:
+    return TSH_OP_lt;
+  case TSH_OP_ge:
+    return TSH_OP_le;
+  default:
+    return op;
   }
 }
 
@@ -159,8 +173,8 @@ static tsh_status compare_number(plan *p, int op, plan_node *x,
                                  const plan_operand *num, plan_node **out,
                                  tsh_err *err) {
   int64_t whole = num->num.i;
-  int known = num->kind == PLAN_REAL ? compare_whole(op, num->num.f, &whole)
-                                     : CMP_KEEP;
+  int known =
+      num->kind == PLAN_REAL ? compare_whole(op, num->num.f, &whole) : CMP_KEEP;
   plan_operand in[2] = {operand_of(x), operand_of(x)};
   plan_node *wide = NULL;
   tsh_status rc;
@@ -180,8 +194,7 @@ static tsh_status compare_number(plan *p, int op, plan_node *x,
 /* One integer tensor compared with a number? Fills x, num, the op as x OP num.
  */
 static int is_number_compare(int op, const plan_operand *in, int n,
-                             plan_node **x, const plan_operand **num,
-                             int *as) {
+                             plan_node **x, const plan_operand **num, int *as) {
   int t = in[0].kind == PLAN_TENSOR ? 0 : 1;
   if (!is_comparison(op) || n != 2 || in[1 - t].kind == PLAN_TENSOR) return 0;
   *x = in[t].node;
@@ -190,7 +203,8 @@ static int is_number_compare(int op, const plan_operand *in, int n,
   return takes_bit((*x)->dtype) != TAKES_F && in[1 - t].kind != PLAN_BOOL;
 }
 
-/* ---- shapes and devices of a MAP op ---------------------------------------- */
+/* ---- shapes and devices of a MAP op ----------------------------------------
+ */
 static const plan_shape *common_shape(plan *p, int op, const plan_operand *in,
                                       int n, tsh_err *err) {
   const plan_shape *s = NULL;
@@ -227,7 +241,8 @@ static tsh_status conform(plan *p, const plan_operand *in, int dtype, dev *d,
   tsh_status rc = TSH_OK;
   *out = *in;
   if (in->kind != PLAN_TENSOR) return TSH_OK;
-  if (in->node->dtype == dtype && in->node->d == d && in->node->shape == shape) {
+  if (in->node->dtype == dtype && in->node->d == d &&
+      in->node->shape == shape) {
     plan_keep(in->node);
     return TSH_OK;
   }
@@ -255,12 +270,13 @@ static tsh_status map_conformed(plan *p, int op, const plan_operand *in, int n,
     int dtype = op == TSH_OP_where && made == 0 ? TSH_bool : compute;
     rc = conform(p, &in[made], dtype, d, shape, &use[made], err);
   }
-  if (rc == TSH_OK)
-    rc = record_map(p, op, result, d, shape, use, n, out, err);
+  if (rc == TSH_OK) rc = record_map(p, op, result, d, shape, use, n, out, err);
   for (int i = 0; i < made; i++) {
     if (use[i].kind != PLAN_TENSOR || !use[i].node) continue;
-    if (use[i].node == in[i].node) plan_drop(p, use[i].node);
-    else node_temp(p, use[i].node);
+    if (use[i].node == in[i].node)
+      plan_drop(p, use[i].node);
+    else
+      node_temp(p, use[i].node);
   }
   return rc;
 }
@@ -279,7 +295,8 @@ static plan_node *plain_operands(int op, const plan_operand *in, int n) {
   for (int i = 0; i < n; i++) {
     plan_node *y = in[i].node;
     if (in[i].kind != PLAN_TENSOR) continue;
-    if (!x) x = y;
+    if (!x)
+      x = y;
     else if (y->shape != x->shape || y->dtype != x->dtype || y->d != x->d)
       return NULL;
   }
@@ -326,14 +343,17 @@ tsh_status plan_cast(plan *p, plan_node *x, int dtype, plan_node **out,
   return record_map(p, TSH_OP_cast, dtype, x->d, x->shape, &in, 1, out, err);
 }
 
-/* ---- FOLD ----------------------------------------------------------------- */
+/* ---- FOLD -----------------------------------------------------------------
+ */
 static const plan_shape *folded_shape(plan *p, const plan_shape *s,
                                       uint32_t axes, int keep, tsh_err *err) {
   int64_t dim[PLAN_RANK];
   int rank = 0;
   for (uint32_t i = 0; i < s->rank; i++) {
-    if (!(axes >> i & 1)) dim[rank++] = s->dim[i];
-    else if (keep) dim[rank++] = 1;
+    if (!(axes >> i & 1))
+      dim[rank++] = s->dim[i];
+    else if (keep)
+      dim[rank++] = 1;
   }
   return plan_shape_get(p, rank, dim, err);
 }
@@ -342,8 +362,10 @@ static int empty_fold(const plan_shape *s, uint32_t axes) {
   int folded = 0, outer = 1;
   for (uint32_t i = 0; i < s->rank; i++) {
     if (s->dim[i] != 0) continue;
-    if (axes >> i & 1) folded = 1;
-    else outer = 0;
+    if (axes >> i & 1)
+      folded = 1;
+    else
+      outer = 0;
   }
   return folded && outer; /* results that would have no value */
 }
@@ -375,9 +397,12 @@ static int fold_dtype(int op, int dtype) {
   if (op != TSH_OP_sum && op != TSH_OP_prod) return dtype;
   switch (plan_dtype_kind(dtype)) {
   case TSH_KIND_BOOL:
-  case TSH_KIND_INT: return TSH_i64;
-  case TSH_KIND_UINT: return TSH_u64;
-  default: return dtype;
+  case TSH_KIND_INT:
+    return TSH_i64;
+  case TSH_KIND_UINT:
+    return TSH_u64;
+  default:
+    return dtype;
   }
 }
 
@@ -403,8 +428,10 @@ tsh_status plan_fold(plan *p, int op, plan_node *x, uint32_t axes, int keep,
   if (rc != TSH_OK) return rc;
   in = operand_of(y);
   rc = record_fold(p, op, dtype, &in, 1, axes, keep, out, err);
-  if (y == x) plan_drop(p, y);
-  else node_temp(p, y);
+  if (y == x)
+    plan_drop(p, y);
+  else
+    node_temp(p, y);
   return rc;
 }
 
@@ -419,7 +446,8 @@ static tsh_status positions(plan *p, plan_node *x, int axis, plan_node **out,
   if (axis < 0) return plan_iota(p, x->d, TSH_i64, s, out, err);
   for (uint32_t i = 0; i < s->rank; i++)
     dim[i] = (int)i == axis ? s->dim[i] : 1;
-  if (!(line = plan_shape_get(p, (int)s->rank, dim, err))) return shape_status(err);
+  if (!(line = plan_shape_get(p, (int)s->rank, dim, err)))
+    return shape_status(err);
   TRY(plan_iota(p, x->d, TSH_i64, line, &iota, err));
   TRY(plan_expand(p, iota, s, &shaped, err));
   *out = shaped;
@@ -430,8 +458,8 @@ out:
 
 tsh_status plan_argfold(plan *p, int op, plan_node *x, int axis, int keep,
                         plan_node **out, tsh_err *err) {
-  uint32_t axes = axis < 0 ? (UINT32_C(1) << x->shape->rank) - 1
-                           : UINT32_C(1) << axis;
+  uint32_t axes =
+      axis < 0 ? (UINT32_C(1) << x->shape->rank) - 1 : UINT32_C(1) << axis;
   plan_operand in[2];
   plan_node *at = NULL;
   tsh_status rc;
@@ -467,16 +495,18 @@ tsh_status plan_dot(plan *p, plan_node *a, plan_node *b, uint32_t axes,
   TRY(record_fold(p, TSH_OP_dot, dtype, in, 2, axes, keep, out, err));
 out:
   for (int i = 0; i < 2; i++) {
-    if (in[i].node == from[i].node) plan_drop(p, in[i].node);
-    else node_temp(p, in[i].node);
+    if (in[i].node == from[i].node)
+      plan_drop(p, in[i].node);
+    else
+      node_temp(p, in[i].node);
   }
   return rc;
 }
 
-/* ---- creation --------------------------------------------------------------- */
+/* ---- creation ---------------------------------------------------------------
+ */
 tsh_status plan_full(plan *p, dev *d, int dtype, const plan_shape *shape,
-                     const plan_operand *value, plan_node **out,
-                     tsh_err *err) {
+                     const plan_operand *value, plan_node **out, tsh_err *err) {
   *out = NULL;
   if (!dtype)
     dtype = value->kind == PLAN_REAL  ? TSH_f32

@@ -1,7 +1,8 @@
 /* run.c - a made plan meets buffers and scalars, and is sent to devices. */
 #include "graph.h"
 
-/* ---- buffers -------------------------------------------------------------------- */
+/* ---- buffers
+ * -------------------------------------------------------------------- */
 static tsh_status need_scratch(plan *p, uint32_t device, uint64_t bytes,
                                tsh_err *err) {
   plan_buf *b;
@@ -25,8 +26,8 @@ void scratch_free(plan *p) {
   }
 }
 
-static tsh_status take_buffer(plan *p, plan_trace *t, plan_entry *e,
-                              uint32_t i, plan_buf *slab, tsh_err *err) {
+static tsh_status take_buffer(plan *p, plan_trace *t, plan_entry *e, uint32_t i,
+                              plan_buf *slab, tsh_err *err) {
   made_value *v = &e->value[i];
   if (v->kind == VALUE_LEAF || v->update) {
     e->buf[i] = t->leaf[v->leaf]->buf;
@@ -71,9 +72,10 @@ static tsh_status take_buffers(plan *p, plan_trace *t, plan_entry *e,
   return rc;
 }
 
-/* ---- arguments -------------------------------------------------------------------- */
+/* ---- arguments
+ * -------------------------------------------------------------------- */
 static inline int64_t arg_offset(const plan_trace *t, const plan_entry *e,
-                          const made_arg *a) {
+                                 const made_arg *a) {
   int64_t at = a->offset;
   for (uint32_t i = 0; i < a->nterm; i++)
     at += a->term[i].mult * t->ints[a->term[i].slot];
@@ -86,8 +88,10 @@ static inline int64_t arg_offset(const plan_trace *t, const plan_entry *e,
 static void fill_scalar(tsh_scalar *out, const struct scalar_slot *s,
                         int kind) {
   int real = s->kind == PLAN_REAL;
-  if (kind == TSH_KIND_FLOAT) out->f = real ? s->value.f : (double)s->value.i;
-  else out->i = real ? (int64_t)s->value.f : s->value.i;
+  if (kind == TSH_KIND_FLOAT)
+    out->f = real ? s->value.f : (double)s->value.i;
+  else
+    out->i = real ? (int64_t)s->value.f : s->value.i;
 }
 
 static void fill_launches(const plan_trace *t, plan_entry *e) {
@@ -104,7 +108,8 @@ static void fill_launches(const plan_trace *t, plan_entry *e) {
   }
 }
 
-/* ---- sending ------------------------------------------------------------------------- */
+/* ---- sending
+ * ------------------------------------------------------------------------- */
 static void count_launch(plan *p, const made_launch *m) {
   uint64_t *runs = p->op_runs + (size_t)m->device * TSH_NOPS;
   for (uint32_t i = 0; i < m->nops; i++) runs[m->ops[i]]++;
@@ -116,8 +121,10 @@ static void count_launch(plan *p, const made_launch *m) {
 static tsh_status send_batch(plan *p, plan_entry *e, uint32_t device,
                              uint32_t first, uint32_t n, uint64_t key,
                              tsh_err *err) {
-  tsh_batch b = {.size = sizeof b, .nlaunch = n,
-                 .launch_size = sizeof(tsh_launch), .key = key,
+  tsh_batch b = {.size = sizeof b,
+                 .nlaunch = n,
+                 .launch_size = sizeof(tsh_launch),
+                 .key = key,
                  .launch = e->batch + first};
   uint64_t ticket = 0;
   tsh_status rc;
@@ -146,8 +153,10 @@ static void finish_updates(plan *p, plan_entry *e, run_result *r) {
   tsh_status rc = TSH_OK;
   for (uint32_t i = r->done; i < e->nlaunch && rc == TSH_OK; i++) {
     tsh_launch alone = e->batch[i];
-    tsh_batch b = {.size = sizeof b, .nlaunch = 1,
-                   .launch_size = sizeof alone, .launch = &alone};
+    tsh_batch b = {.size = sizeof b,
+                   .nlaunch = 1,
+                   .launch_size = sizeof alone,
+                   .launch = &alone};
     dev *d = p->device[e->launch[i].device];
     tsh_err err = {.size = sizeof err};
     uint64_t ticket = 0;
@@ -179,8 +188,10 @@ static tsh_status send_step(plan *p, const plan_trace *t, plan_entry *e,
                             tsh_err *err) {
   uint64_t key = e->serial << 12 | (number + 1);
   tsh_status rc;
-  if (s->copy) rc = send_copy(p, e, &e->launch[s->first], err);
-  else rc = send_batch(p, e, s->device, s->first, s->n, key, err);
+  if (s->copy)
+    rc = send_copy(p, e, &e->launch[s->first], err);
+  else
+    rc = send_batch(p, e, s->device, s->first, s->n, key, err);
   if (rc == TSH_OK) {
     r->done = s->first + s->n;
     return rc;
@@ -193,7 +204,8 @@ static tsh_status send_step(plan *p, const plan_trace *t, plan_entry *e,
   return rc;
 }
 
-/* ---- what the nodes become ---------------------------------------------------------------- */
+/* ---- what the nodes become
+ * ---------------------------------------------------------------- */
 static int64_t end_offset(const plan_trace *t, const plan_entry *e,
                           const node_end *end) {
   int64_t at = end->acc.offset;
@@ -204,8 +216,7 @@ static int64_t end_offset(const plan_trace *t, const plan_entry *e,
 }
 
 /* Values whose last writer is complete become ready. */
-static void finish_nodes(plan *p, plan_trace *t, plan_entry *e,
-                         uint32_t done) {
+static void finish_nodes(plan *p, plan_trace *t, plan_entry *e, uint32_t done) {
   for (uint32_t i = 0; i < t->n; i++) {
     const node_end *end = &e->end[i];
     plan_node *n = t->node[i];
@@ -240,7 +251,8 @@ tsh_status run_entry(plan *p, plan_trace *t, plan_entry *e, run_result *r,
   return rc;
 }
 
-/* ---- one op at a time -------------------------------------------------------------------------- */
+/* ---- one op at a time
+ * -------------------------------------------------------------------------- */
 /* Element number `at` of argument 0, as an integer of its dtype (i64, i32). */
 static int read_index(plan *p, const plan_entry *e, const made_launch *m,
                       int64_t at, int64_t *out) {
@@ -256,8 +268,8 @@ static int read_index(plan *p, const plan_entry *e, const made_launch *m,
     at /= ext[i];
   }
   if (v->dtype_bytes == 8)
-    return dev_read(p->device[v->device], m->view[0].buf,
-                    (uint64_t)offset * 8, out, 8, NULL) == TSH_OK;
+    return dev_read(p->device[v->device], m->view[0].buf, (uint64_t)offset * 8,
+                    out, 8, NULL) == TSH_OK;
   if (dev_read(p->device[v->device], m->view[0].buf, (uint64_t)offset * 4,
                &narrow, 4, NULL) != TSH_OK)
     return 0;
@@ -271,9 +283,12 @@ static const char *index_user(const plan_trace *t, uint32_t i) {
     plan_operand *in = node_in(t->node[j]);
     for (int k = 0; k < t->node[j]->nin; k++) {
       if (in[k].kind != PLAN_TENSOR || in[k].node != t->node[i]) continue;
-      if (plan_is_view(t->node[j]->op)) i = j;
-      else if (t->node[j]->op == TSH_OP_eq) return "one_hot";
-      else return plan_ops[t->node[j]->op].name;
+      if (plan_is_view(t->node[j]->op))
+        i = j;
+      else if (t->node[j]->op == TSH_OP_eq)
+        return "one_hot";
+      else
+        return plan_ops[t->node[j]->op].name;
     }
   }
   return "index";

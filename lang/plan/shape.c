@@ -51,8 +51,7 @@ int plan_promote(int a, int b) {
   if (!ka || !kb) return 0;
   if (a == b) return a;
   if (ka == TSH_KIND_COMPLEX || kb == TSH_KIND_COMPLEX) return TSH_c64;
-  if (ka == TSH_KIND_FLOAT && kb == TSH_KIND_FLOAT)
-    return promote_floats(a, b);
+  if (ka == TSH_KIND_FLOAT && kb == TSH_KIND_FLOAT) return promote_floats(a, b);
   if (ka == TSH_KIND_FLOAT) return a;
   if (kb == TSH_KIND_FLOAT) return b;
   if (ka == TSH_KIND_BOOL) return b;
@@ -71,8 +70,7 @@ static uint64_t hash_dims(int rank, const int64_t *dim) {
 static int same_dims(int rank, const int64_t *a, uint32_t rank_b,
                      const int64_t *b) {
   return (uint32_t)rank == rank_b &&
-         (rank == 0 ||
-          memcmp(a, b, sizeof *a * (size_t)rank) == 0);
+         (rank == 0 || memcmp(a, b, sizeof *a * (size_t)rank) == 0);
 }
 
 /* Elements of a shape, or -1 when there are more than 2^62. */
@@ -139,8 +137,8 @@ const plan_shape *plan_shape_get(plan *p, int rank, const int64_t *dim,
   int64_t count;
   uint64_t h;
   if (rank < 0 || rank > PLAN_RANK) {
-    dev_fail(err, TSH_EINVAL, "a tensor has at most %d axes, not %d",
-             PLAN_RANK, rank);
+    dev_fail(err, TSH_EINVAL, "a tensor has at most %d axes, not %d", PLAN_RANK,
+             rank);
     return NULL;
   }
   h = hash_dims(rank, dim);
@@ -151,8 +149,10 @@ const plan_shape *plan_shape_get(plan *p, int rank, const int64_t *dim,
   }
   count = count_of(rank, dim);
   if (count < 0) {
-    dev_fail(err, TSH_EINVAL, "no shape [%s]: extents are 0 or more, at most "
-             "2^62 elements", dims_text(rank, dim, text, sizeof text));
+    dev_fail(err, TSH_EINVAL,
+             "no shape [%s]: extents are 0 or more, at most "
+             "2^62 elements",
+             dims_text(rank, dim, text, sizeof text));
     return NULL;
   }
   if (2 * p->nshape >= p->shape_cap &&
@@ -198,8 +198,7 @@ char *shape_text(const plan_shape *s, char *text, size_t size) {
 
 uint64_t shape_bytes(const plan_shape *s, int dtype) {
   uint64_t count = (uint64_t)s->count; /* an element has at most 16 bytes */
-  return count > UINT64_MAX >> 5 ? UINT64_MAX
-                                 : count * plan_dtype_bytes(dtype);
+  return count > UINT64_MAX >> 5 ? UINT64_MAX : count * plan_dtype_bytes(dtype);
 }
 
 const plan_shape *shape_broadcast(plan *p, const char *what,

@@ -25,7 +25,7 @@ tsh_status plan_tape_open(plan *p, uint32_t *tape, tsh_err *err) {
 
 static void untape(plan *p, plan_node *n) {
   plan_operand *in = node_in(n);
-  n->flags &= (uint8_t)~(NODE_TAPED | NODE_SAVED);
+  n->flags &= (uint8_t) ~(NODE_TAPED | NODE_SAVED);
   for (int i = 0; i < n->nin; i++)
     if (in[i].kind == PLAN_TENSOR) in[i].node->flags &= (uint8_t)~NODE_SAVED;
   if (n->state == NODE_READY || n->state == NODE_FAILED)

@@ -170,7 +170,8 @@ static int encode_attr(plan_trace *t, plan_node *n) {
       if (in == IN_NONE || !push_aux(t, in)) return 0;
     }
     break;
-  default: break;
+  default:
+    break;
   }
   return 1;
 }
@@ -295,11 +296,14 @@ tsh_status trace_revive(plan *p, plan_node *n, tsh_err *err) {
     if (need) {
       if (!PLAN_GROW(stack, cap, depth + 1))
         rc = plan_nomem(err, "the trace");
-      else stack[depth++] = need;
+      else
+        stack[depth++] = need;
       continue;
     }
-    if (failed_input(top)) node_set_failed(p, top, failed_input(top));
-    else rc = trace_add(&p->trace, top, err);
+    if (failed_input(top))
+      node_set_failed(p, top, failed_input(top));
+    else
+      rc = trace_add(&p->trace, top, err);
     p->counters.recomputed++;
     depth--;
   }
@@ -354,15 +358,18 @@ tsh_status trace_record(plan *p, plan_node *n, plan_node **out, tsh_err *err) {
   tsh_status rc = TSH_OK;
   *out = NULL;
   p->counters.ops++;
-  if (e) node_set_failed(p, n, e);
+  if (e)
+    node_set_failed(p, n, e);
   else if (n->state == NODE_PENDING) {
     if (odd && (rc = revive_inputs(p, n, err)) == TSH_OK) e = failed_input(n);
     if (rc == TSH_OK && !e) rc = trace_add(&p->trace, n, err);
     if (rc == TSH_OK && e) node_set_failed(p, n, e);
     if (rc == TSH_OK) note_cut(p, n);
   }
-  if (rc == TSH_OK && p->tapes_open) rc = tape_add(p, n, err);
-  else if (n->state == NODE_READY) node_release_inputs(p, n);
+  if (rc == TSH_OK && p->tapes_open)
+    rc = tape_add(p, n, err);
+  else if (n->state == NODE_READY)
+    node_release_inputs(p, n);
   if (rc != TSH_OK) {
     plan_drop(p, n);
     return rc;
@@ -381,8 +388,10 @@ tsh_status trace_rebuild(plan *p, tsh_err *err) {
     if (n->state != NODE_PENDING) continue;
     n->state = NODE_GONE; /* until it is in the new trace */
     if (rc == TSH_OK) rc = revive_inputs(p, n, err);
-    if (rc == TSH_OK && failed_input(n)) node_set_failed(p, n, failed_input(n));
-    else if (rc == TSH_OK) rc = trace_add(&p->trace, n, err);
+    if (rc == TSH_OK && failed_input(n))
+      node_set_failed(p, n, failed_input(n));
+    else if (rc == TSH_OK)
+      rc = trace_add(&p->trace, n, err);
   }
   trace_free(p, &old);
   return rc;

@@ -18,8 +18,7 @@ int verify_graph(const graph *gr, char *text, size_t size) {
         FAULT("node %u (%s): operand %u has another shape", i,
               plan_ops[n->op].name, k);
       if (graph_is_compute(n) && n->kind != G_TO &&
-          gr->g[n->in[k]].kind > G_EMPTY &&
-          gr->g[n->in[k]].device != n->device)
+          gr->g[n->in[k]].kind > G_EMPTY && gr->g[n->in[k]].device != n->device)
         FAULT("node %u (%s): operand %u is on another device", i,
               plan_ops[n->op].name, k);
     }
@@ -79,8 +78,10 @@ static int in_bounds(const plan_entry *e, const made_launch *m, uint32_t j) {
   for (uint32_t k = 0; k < m->rank; k++) {
     int64_t reach = m->view[j].stride[k] * (m->extent[k] - 1);
     if (m->extent[k] == 0) return 1;
-    if (reach < 0) lo += reach;
-    else hi += reach;
+    if (reach < 0)
+      lo += reach;
+    else
+      hi += reach;
   }
   return lo >= 0 && (uint64_t)hi < v->bytes / v->dtype_bytes;
 }

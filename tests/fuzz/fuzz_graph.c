@@ -29,15 +29,20 @@ typedef struct {
 static int parse(int argc, char **argv, options *o) {
   for (int i = 1; i < argc; i++) {
     int more = i + 1 < argc;
-    if (!strcmp(argv[i], "-v")) o->verbose = 1;
+    if (!strcmp(argv[i], "-v"))
+      o->verbose = 1;
     else if (more && !strcmp(argv[i], "--graphs"))
       o->graphs = strtoul(argv[++i], NULL, 10);
     else if (more && !strcmp(argv[i], "--seed"))
       o->seed = strtoul(argv[++i], NULL, 10);
-    else if (more && !strcmp(argv[i], "--plugins")) o->plugins = argv[++i];
-    else if (more && !strcmp(argv[i], "--devices")) o->devices = argv[++i];
-    else if (more && !strcmp(argv[i], "--ops")) o->ops = atoi(argv[++i]);
-    else return 0;
+    else if (more && !strcmp(argv[i], "--plugins"))
+      o->plugins = argv[++i];
+    else if (more && !strcmp(argv[i], "--devices"))
+      o->devices = argv[++i];
+    else if (more && !strcmp(argv[i], "--ops"))
+      o->ops = atoi(argv[++i]);
+    else
+      return 0;
   }
   return 1;
 }
@@ -102,11 +107,24 @@ static void show(const graph_result *r, long at) {
   int32_t i;
   int64_t l;
   switch (r->dtype) {
-  case TSH_f32: memcpy(&f, x, 4); printf("%.9g", (double)f); break;
-  case TSH_f64: memcpy(&d, x, 8); printf("%.17g", d); break;
-  case TSH_i32: memcpy(&i, x, 4); printf("%d", i); break;
-  case TSH_i64: memcpy(&l, x, 8); printf("%lld", (long long)l); break;
-  default: printf("%d", *x);
+  case TSH_f32:
+    memcpy(&f, x, 4);
+    printf("%.9g", (double)f);
+    break;
+  case TSH_f64:
+    memcpy(&d, x, 8);
+    printf("%.17g", d);
+    break;
+  case TSH_i32:
+    memcpy(&i, x, 4);
+    printf("%d", i);
+    break;
+  case TSH_i64:
+    memcpy(&l, x, 8);
+    printf("%lld", (long long)l);
+    break;
+  default:
+    printf("%d", *x);
   }
 }
 
@@ -150,15 +168,14 @@ static void report(const target *t, int n, const graph_stats *s) {
          s->in_place);
   for (int i = 1; i < n; i++) {
     uint64_t kernels = total(&t[i], offsetof(plan_counters, kernels));
-    printf("%-10s launches %llu / %llu unfused = %.3f, with several phases "
-           "%llu, in place %llu, plan hits %llu\n",
-           t[i].label, (unsigned long long)kernels,
-           (unsigned long long)unfused,
-           unfused ? (double)kernels / (double)unfused : 0,
-           (unsigned long long)total(&t[i], offsetof(plan_counters, phased)),
-           (unsigned long long)total(&t[i], offsetof(plan_counters, in_place)),
-           (unsigned long long)total(&t[i],
-                                     offsetof(plan_counters, plan_hits)));
+    printf(
+        "%-10s launches %llu / %llu unfused = %.3f, with several phases "
+        "%llu, in place %llu, plan hits %llu\n",
+        t[i].label, (unsigned long long)kernels, (unsigned long long)unfused,
+        unfused ? (double)kernels / (double)unfused : 0,
+        (unsigned long long)total(&t[i], offsetof(plan_counters, phased)),
+        (unsigned long long)total(&t[i], offsetof(plan_counters, in_place)),
+        (unsigned long long)total(&t[i], offsetof(plan_counters, plan_hits)));
   }
 }
 
@@ -207,8 +224,10 @@ int main(int argc, char **argv) {
       if (i) graph_run_free(&got);
     }
     graph_run_free(&want);
-    if (good) passed++;
-    else failed++;
+    if (good)
+      passed++;
+    else
+      failed++;
     if (failed > 20) break;
     if (o.verbose && g % 1000 == 999) fprintf(stderr, "%lu graphs\n", g + 1);
   }

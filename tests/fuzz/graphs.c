@@ -7,7 +7,7 @@
 #include <string.h>
 #include "graphs.h"
 
-#define ALIVE 12
+#define ALIVE        12
 #define MAX_ELEMENTS 4096
 
 typedef struct {
@@ -20,8 +20,16 @@ typedef struct {
   tsh_err err;
 } player;
 
-enum { VIEWS = 1, SET = 2, CAT = 4, PAD = 8, MATMUL = 16, FOLDS = 32, NAN_ = 64,
-       IN_PLACE = 128 };
+enum {
+  VIEWS = 1,
+  SET = 2,
+  CAT = 4,
+  PAD = 8,
+  MATMUL = 16,
+  FOLDS = 32,
+  NAN_ = 64,
+  IN_PLACE = 128
+};
 
 static uint32_t draw(player *g, uint32_t n) {
   uint64_t z = g->state += UINT64_C(0x9e3779b97f4a7c15);
@@ -57,10 +65,11 @@ static const plan_shape *random_shape(player *g) {
   return plan_shape_get(g->p, rank, dim, NULL);
 }
 
-/* ---- leaves ---------------------------------------------------------------- */
+/* ---- leaves ----------------------------------------------------------------
+ */
 static float random_float(player *g) {
-  static const float odd[] = {0.0f, -0.0f, INFINITY, -INFINITY, NAN,
-                              1e-40f, 3e38f, -1.0f, 0.5f, 2.0f};
+  static const float odd[] = {0.0f,   -0.0f, INFINITY, -INFINITY, NAN,
+                              1e-40f, 3e38f, -1.0f,    0.5f,      2.0f};
   if (draw(g, 24) == 0) {
     uint32_t i = draw(g, 10);
     if (i == 4) g->used |= NAN_;
@@ -73,10 +82,18 @@ static void fill_element(player *g, void *at, int dtype) {
   static const int64_t edge[] = {0, -1, INT64_MAX, INT64_MIN, 63, 31};
   int64_t v = draw(g, 16) ? (int64_t)draw(g, 41) - 20 : edge[draw(g, 6)];
   switch (dtype) {
-  case TSH_f32: *(float *)at = random_float(g); break;
-  case TSH_i32: *(int32_t *)at = (int32_t)v; break;
-  case TSH_i64: *(int64_t *)at = v; break;
-  default: *(uint8_t *)at = (uint8_t)draw(g, 2); break;
+  case TSH_f32:
+    *(float *)at = random_float(g);
+    break;
+  case TSH_i32:
+    *(int32_t *)at = (int32_t)v;
+    break;
+  case TSH_i64:
+    *(int64_t *)at = v;
+    break;
+  default:
+    *(uint8_t *)at = (uint8_t)draw(g, 2);
+    break;
   }
 }
 
@@ -103,7 +120,9 @@ static plan_node *creation(player *g) {
     v.num.f = random_float(g);
     plan_full(g->p, g->d, TSH_f32, random_shape(g), &v, &x, &g->err);
     break;
-  case 1: plan_iota(g->p, g->d, TSH_i64, random_shape(g), &x, &g->err); break;
+  case 1:
+    plan_iota(g->p, g->d, TSH_i64, random_shape(g), &x, &g->err);
+    break;
   case 2:
     plan_rand(g->p, g->d, TSH_f32, random_shape(g), &g->rng, &x, &g->err);
     break;
@@ -113,7 +132,8 @@ static plan_node *creation(player *g) {
   return x;
 }
 
-/* ---- ops ---------------------------------------------------------------------- */
+/* ---- ops
+ * ---------------------------------------------------------------------- */
 static plan_operand tensor(plan_node *x) {
   plan_operand o = {.node = x, .kind = PLAN_TENSOR};
   return o;
@@ -151,11 +171,12 @@ static plan_node *mate(player *g, plan_node *x) {
 
 static plan_node *map1(player *g) {
   static const int ops[] = {
-      TSH_OP_neg,  TSH_OP_abs,     TSH_OP_sign, TSH_OP_floor, TSH_OP_round,
-      TSH_OP_sqrt, TSH_OP_square,  TSH_OP_relu, TSH_OP_exp,   TSH_OP_log,
-      TSH_OP_sin,  TSH_OP_tanh,    TSH_OP_erf,  TSH_OP_isnan, TSH_OP_sigmoid,
-      TSH_OP_cos,  TSH_OP_log1p,   TSH_OP_expm1, TSH_OP_bitnot,
-      TSH_OP_reciprocal, TSH_OP_logical_not, TSH_OP_trunc, TSH_OP_isfinite};
+      TSH_OP_neg,         TSH_OP_abs,   TSH_OP_sign,    TSH_OP_floor,
+      TSH_OP_round,       TSH_OP_sqrt,  TSH_OP_square,  TSH_OP_relu,
+      TSH_OP_exp,         TSH_OP_log,   TSH_OP_sin,     TSH_OP_tanh,
+      TSH_OP_erf,         TSH_OP_isnan, TSH_OP_sigmoid, TSH_OP_cos,
+      TSH_OP_log1p,       TSH_OP_expm1, TSH_OP_bitnot,  TSH_OP_reciprocal,
+      TSH_OP_logical_not, TSH_OP_trunc, TSH_OP_isfinite};
   plan_operand in = tensor(pick(g));
   plan_node *x = NULL;
   plan_map(g->p, ops[draw(g, sizeof ops / sizeof *ops)], &in, 1, &x, &g->err);
@@ -164,11 +185,13 @@ static plan_node *map1(player *g) {
 
 static plan_node *map2(player *g) {
   static const int ops[] = {
-      TSH_OP_add, TSH_OP_sub, TSH_OP_mul, TSH_OP_div, TSH_OP_floordiv,
-      TSH_OP_mod, TSH_OP_maximum, TSH_OP_minimum, TSH_OP_eq, TSH_OP_ne,
-      TSH_OP_lt, TSH_OP_le, TSH_OP_gt, TSH_OP_ge, TSH_OP_bitand, TSH_OP_bitor,
-      TSH_OP_bitxor, TSH_OP_shl, TSH_OP_shr, TSH_OP_logical_and, TSH_OP_pow,
-      TSH_OP_copysign, TSH_OP_add, TSH_OP_mul, TSH_OP_sub, TSH_OP_fmod};
+      TSH_OP_add,      TSH_OP_sub,      TSH_OP_mul,     TSH_OP_div,
+      TSH_OP_floordiv, TSH_OP_mod,      TSH_OP_maximum, TSH_OP_minimum,
+      TSH_OP_eq,       TSH_OP_ne,       TSH_OP_lt,      TSH_OP_le,
+      TSH_OP_gt,       TSH_OP_ge,       TSH_OP_bitand,  TSH_OP_bitor,
+      TSH_OP_bitxor,   TSH_OP_shl,      TSH_OP_shr,     TSH_OP_logical_and,
+      TSH_OP_pow,      TSH_OP_copysign, TSH_OP_add,     TSH_OP_mul,
+      TSH_OP_sub,      TSH_OP_fmod};
   int op = ops[draw(g, sizeof ops / sizeof *ops)];
   plan_node *a = pick(g), *x = NULL;
   plan_operand in[2] = {tensor(a), tensor(NULL)};
@@ -209,8 +232,12 @@ static plan_node *fold(player *g) {
   uint32_t axes = draw(g, 4) ? 1u << draw(g, rank ? rank : 1) : 0xff;
   g->used |= FOLDS;
   switch (draw(g, 12)) {
-  case 0: plan_mean(g->p, a, axes, (int)keep, &x, &g->err); break;
-  case 1: plan_var(g->p, a, axes, (int)keep, 1, &x, &g->err); break;
+  case 0:
+    plan_mean(g->p, a, axes, (int)keep, &x, &g->err);
+    break;
+  case 1:
+    plan_var(g->p, a, axes, (int)keep, 1, &x, &g->err);
+    break;
   case 2:
   case 3:
     if (rank) plan_softmax(g->p, a, (int)draw(g, rank), &x, &g->err);
@@ -250,14 +277,15 @@ static plan_node *normalise(player *g) { /* x - mean over sqrt(var) */
   return x;
 }
 
-/* ---- moves ------------------------------------------------------------------------ */
+/* ---- moves
+ * ------------------------------------------------------------------------ */
 static void random_ranges(player *g, const plan_shape *s, plan_range *r) {
   for (uint32_t i = 0; i < s->rank; i++) {
     int64_t n = s->dim[i];
     r[i].start = n ? (int64_t)draw(g, (uint32_t)n) : 0;
     r[i].step = n && draw(g, 4) == 0 ? (draw(g, 2) ? 2 : -1) : 1;
-    int64_t room = r[i].step > 0 ? (n - 1 - r[i].start) / r[i].step + 1
-                                 : r[i].start + 1;
+    int64_t room =
+        r[i].step > 0 ? (n - 1 - r[i].start) / r[i].step + 1 : r[i].start + 1;
     if (n && draw(g, 3) == 0) {
       r[i].start = 0;
       r[i].step = 1;
@@ -326,10 +354,15 @@ static plan_node *view(player *g) {
   plan_range r[PLAN_RANK];
   g->used |= VIEWS;
   switch (draw(g, 5)) {
-  case 0: return reshape(g, a);
-  case 1: return permute(g, a);
-  case 2: return expand(g, a);
-  case 3: plan_detach(g->p, a, &x, &g->err); return x;
+  case 0:
+    return reshape(g, a);
+  case 1:
+    return permute(g, a);
+  case 2:
+    return expand(g, a);
+  case 3:
+    plan_detach(g->p, a, &x, &g->err);
+    return x;
   default:
     random_ranges(g, plan_shape_of(a), r);
     plan_slice(g->p, a, r, &x, &g->err);
@@ -387,7 +420,8 @@ static plan_node *set(player *g) {
   return x;
 }
 
-/* ---- products and positions ---------------------------------------------------------- */
+/* ---- products and positions
+ * ---------------------------------------------------------- */
 static plan_node *matmul(player *g) {
   plan_node *a = pick(g), *b = NULL, *c = NULL, *x = NULL;
   uint32_t rank = plan_shape_of(a)->rank;
@@ -400,8 +434,10 @@ static plan_node *matmul(player *g) {
   order[rank - 1] = (uint8_t)(rank - 2);
   g->used |= MATMUL;
   plan_permute(g->p, a, order, &b, &g->err);
-  if (draw(g, 2)) plan_matmul(g->p, a, b, &x, &g->err);
-  else plan_matmul(g->p, b, a, &x, &g->err);
+  if (draw(g, 2))
+    plan_matmul(g->p, a, b, &x, &g->err);
+  else
+    plan_matmul(g->p, b, a, &x, &g->err);
   if (x && draw(g, 2)) { /* an epilogue */
     plan_operand in = tensor(x);
     plan_map(g->p, TSH_OP_relu, &in, 1, &c, &g->err);
@@ -424,8 +460,10 @@ static plan_node *positions(player *g) {
   plan_data(g->p, g->d, TSH_i64, plan_shape_get(g->p, 1, &n, NULL), host, &y,
             &g->err);
   if (y) plan_index(g->p, y, s->dim[axis], &at, &g->err);
-  if (at && draw(g, 2)) plan_take(g->p, a, at, axis, &x, &g->err);
-  else if (at) plan_one_hot(g->p, at, s->dim[axis], TSH_f32, &x, &g->err);
+  if (at && draw(g, 2))
+    plan_take(g->p, a, at, axis, &x, &g->err);
+  else if (at)
+    plan_one_hot(g->p, at, s->dim[axis], TSH_f32, &x, &g->err);
   plan_drop(g->p, y);
   plan_drop(g->p, at);
   return x;
@@ -450,25 +488,51 @@ static plan_node *step(player *g) {
 
 static plan_node *record(player *g) {
   switch (draw(g, 24)) {
-  case 0: return leaf(g);
-  case 1: return creation(g);
-  case 2: case 3: case 4: return map1(g);
-  case 5: case 6: case 7: case 8: case 9: return map2(g);
-  case 10: return map3(g);
-  case 11: return cast(g);
-  case 12: case 13: case 14: return fold(g);
-  case 15: return normalise(g);
-  case 16: case 17: return view(g);
-  case 18: return pad(g);
-  case 19: return cat(g);
-  case 20: return set(g);
-  case 21: return matmul(g);
-  case 22: return positions(g);
-  default: return step(g);
+  case 0:
+    return leaf(g);
+  case 1:
+    return creation(g);
+  case 2:
+  case 3:
+  case 4:
+    return map1(g);
+  case 5:
+  case 6:
+  case 7:
+  case 8:
+  case 9:
+    return map2(g);
+  case 10:
+    return map3(g);
+  case 11:
+    return cast(g);
+  case 12:
+  case 13:
+  case 14:
+    return fold(g);
+  case 15:
+    return normalise(g);
+  case 16:
+  case 17:
+    return view(g);
+  case 18:
+    return pad(g);
+  case 19:
+    return cat(g);
+  case 20:
+    return set(g);
+  case 21:
+    return matmul(g);
+  case 22:
+    return positions(g);
+  default:
+    return step(g);
   }
 }
 
-/* ---- playing --------------------------------------------------------------------------- */
+/* ---- playing
+ * ---------------------------------------------------------------------------
+ */
 static int demand(player *g, int exact) {
   plan_node *x = pick(g);
   tsh_err err = {.size = sizeof err};
