@@ -36,7 +36,7 @@ tsh_status plan_nomem(tsh_err *err, const char *what) {
   return dev_fail(err, TSH_ENOMEM, "out of memory for %s", what);
 }
 
-/* ---- the op table ---- */
+/* ---- the op table ------------------------------------------------------- */
 #define F   TAKES_F
 #define I   TAKES_I
 #define B   TAKES_B

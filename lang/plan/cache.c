@@ -22,8 +22,7 @@ struct plan_cache {
   uint32_t leaf_cap;
 };
 
-/* ---- the arena of a plan
- * ----------------------------------------------------- */
+/* ---- the arena of a plan ------------------------------------------------ */
 struct arena_block {
   struct arena_block *next;
   size_t used, size;
@@ -57,8 +56,7 @@ void entry_free(plan *p, plan_entry *e) {
   plan_release(e);
 }
 
-/* ---- programs
- * ------------------------------------------------------------------- */
+/* ---- programs ----------------------------------------------------------- */
 static uint64_t hash_bytes(const uint8_t *b, uint64_t n) {
   uint64_t h = n * MIX;
   for (uint64_t i = 0; i < n; i++) h = (h ^ b[i]) * UINT64_C(0x100000001b3);
@@ -129,9 +127,7 @@ static void drop_programs(plan *p) {
     }
 }
 
-/* ---- keys
- * ---------------------------------------------------------------------------
- */
+/* ---- keys --------------------------------------------------------------- */
 static int leaf_keys(plan *p, plan_trace *t) {
   struct plan_cache *c = p->cache;
   if (!PLAN_GROW(c->leaf, c->leaf_cap, t->nleaf)) return 0;
@@ -181,8 +177,7 @@ static int same_key(plan *p, const plan_entry *e, const plan_trace *t,
           memcmp(e->leaf, p->cache->leaf, sizeof *e->leaf * t->nleaf) == 0);
 }
 
-/* ---- the list, newest first
- * --------------------------------------------------------------- */
+/* ---- the list, newest first --------------------------------------------- */
 static void unlink_entry(struct plan_cache *c, plan_entry *e) {
   if (e->newer)
     e->newer->older = e->older;
@@ -264,9 +259,7 @@ void cache_add(plan *p, plan_entry *e, const plan_trace *t, const uint8_t *live,
   while (c->bytes > limit && c->oldest != c->newest) evict(p, c->oldest);
 }
 
-/* ---- life
- * ---------------------------------------------------------------------------------------
- */
+/* ---- life --------------------------------------------------------------- */
 int cache_new(plan *p) {
   p->cache = plan_alloc(sizeof *p->cache);
   return p->cache != NULL;

@@ -2,8 +2,7 @@
 #include <math.h>
 #include "priv.h"
 
-/* ---- CALL -------------------------------------------------------------------
- */
+/* ---- CALL --------------------------------------------------------------- */
 static int is_position(const plan_node *n) {
   int kind = plan_dtype_kind(n->dtype);
   return kind == TSH_KIND_INT || kind == TSH_KIND_UINT;
@@ -116,8 +115,7 @@ out:
   return rc;
 }
 
-/* ---- a small pipeline: each step's input is a temporary of the next
- * ---------- */
+/* ---- a small pipeline: each step's input is a temporary of the next ----- */
 static tsh_status step_map(plan *p, int op, plan_node **x,
                            const plan_operand *b, tsh_err *err) {
   plan_operand in[2] = {operand_of(*x)};
@@ -278,8 +276,7 @@ out:
   return rc;
 }
 
-/* ---- matmul
- * -------------------------------------------------------------------- */
+/* ---- matmul ------------------------------------------------------------- */
 /* x [.., m, k] -> [.., m, 1, k]; y [.., k, n] -> [.., 1, n, k]. */
 static tsh_status matmul_operand(plan *p, plan_node *x, int right,
                                  plan_node **out, tsh_err *err) {

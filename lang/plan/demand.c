@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include "graph.h"
 
-/* ---- the live mask
- * -------------------------------------------------------------- */
+/* ---- the live mask ------------------------------------------------------ */
 /* Exact when the caller has just collected garbage, else all ones: never in
  * between, or the plan would depend on when the collector ran. A temporary of
  * a composition was never seen by anybody and is dead in both. */
@@ -27,8 +26,7 @@ static uint8_t *live_only(plan *p, const plan_trace *t, plan_node *const *nodes,
   return p->live;
 }
 
-/* ---- running a trace
- * -------------------------------------------------------------- */
+/* ---- running a trace ---------------------------------------------------- */
 static tsh_status isolate(plan *p, plan_trace *t, const uint8_t *live,
                           run_result *r, tsh_err *err) {
   plan_entry *e = NULL;
@@ -74,8 +72,7 @@ static void retire(plan *p, plan_trace *t) {
   trace_clear(p, t);
 }
 
-/* ---- out of memory
- * ------------------------------------------------------------------- */
+/* ---- out of memory ------------------------------------------------------ */
 static int fail_node(plan_node *n, plan *p, const tsh_err *err) {
   plan_error *e = error_new(err, n->site);
   if (!e) return 0;
@@ -127,8 +124,7 @@ static tsh_status flush(plan *p, plan_node *const *nodes, int n, int flags,
   }
 }
 
-/* ---- a part of the trace
- * ------------------------------------------------------------------ */
+/* ---- a part of the trace ------------------------------------------------ */
 /* Marks what the pending nodes need, by position. */
 static uint8_t *needed_mask(plan *p, plan_node *const *nodes, int n) {
   uint8_t *need = plan_alloc(p->trace.n + 1);
@@ -196,9 +192,7 @@ static tsh_status demand_part(plan *p, plan_node *const *nodes, int n,
   return trace_rebuild(p, err);
 }
 
-/* ---- demands
- * -----------------------------------------------------------------------------------
- */
+/* ---- demands ------------------------------------------------------------ */
 static tsh_status report(plan *p, const plan_node *n, tsh_err *err) {
   uint32_t size = err ? err->size : 0;
   if (n->state != NODE_FAILED) return TSH_OK;
@@ -259,9 +253,7 @@ tsh_status plan_explain(plan *p, plan_node *const *nodes, int n, FILE *out,
   return rc ? rc : with_part(p, nodes, n, explain_part, out, err);
 }
 
-/* ---- reading
- * -------------------------------------------------------------------------------------
- */
+/* ---- reading ------------------------------------------------------------ */
 static tsh_status read_dense(plan *p, plan_node *x, void *host, tsh_err *err) {
   uint64_t each = plan_dtype_bytes(x->dtype);
   uint64_t bytes = shape_bytes(x->shape, x->dtype);

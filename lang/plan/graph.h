@@ -110,6 +110,25 @@ tsh_status graph_build(graph *gr, tsh_err *err);
 void graph_free(graph *gr);
 uint32_t graph_base(const graph *gr, uint32_t g); /* through a view */
 void graph_access(const graph *gr, uint32_t g, plan_access *a);
+int graph_is_generator(const gnode *n); /* FULL IOTA EMPTY: no memory */
+gnode graph_blank(int kind, int op, int dtype, uint32_t device,
+                  const plan_shape *shape);
+/* Number of n, or of an equal older node; NO: out of memory. So below. */
+uint32_t graph_intern(graph *gr, const gnode *n);
+uint32_t graph_copy(graph *gr, uint32_t g, uint32_t trace);
+uint32_t graph_view(graph *gr, uint32_t base, const plan_access *a,
+                    const plan_shape *shape);
+/* g as seen on a device: itself, or a view of a copy there. */
+uint32_t graph_on_device(graph *gr, uint32_t g, uint32_t device,
+                         uint32_t trace);
+uint32_t graph_input(const graph *gr, uint32_t in); /* by its trace code */
+/* box.c: the gnode of the cat, pad or set at trace position i */
+uint32_t box_cat(graph *gr, uint32_t i);
+uint32_t box_pad(graph *gr, uint32_t i);
+uint32_t box_set(graph *gr, uint32_t i);
+/* ends.c */
+int ends_find(graph *gr); /* 0: no memory */
+void ends_mark(graph *gr);
 int graph_is_compute(const gnode *n); /* MAP FOLD CALL TO: has a group */
 int graph_compute_dtype(const graph *gr, const gnode *n);
 
@@ -151,7 +170,7 @@ enum { LEVEL_ROW = 1, LEVEL_FULL = 2 };
 /* merge.c: makes b part of a so that g can read both; or why not. */
 int merge_groups(graph *gr, uint32_t g, uint32_t a, uint32_t b);
 
-/* ---- the finished plan --------------------------------------------------- */
+/* ---- the finished plan -------------------------------------------------- */
 enum { VALUE_LEAF, VALUE_OUT, VALUE_TEMP };
 typedef struct {
   uint8_t kind, update; /* update: takes the buffer of leaf `leaf` */

@@ -10,8 +10,7 @@ const char *cut_text(int cut) {
   return cut >= 0 && cut < CUT_N ? cut_texts[cut] : "";
 }
 
-/* ---- dependencies
- * ------------------------------------------------------------ */
+/* ---- dependencies ------------------------------------------------------- */
 static int push(uint32_t **list, uint32_t *n, uint32_t *cap, uint32_t v) {
   if (!PLAN_GROW(*list, *cap, *n + 1)) return 0;
   (*list)[(*n)++] = v;
@@ -53,8 +52,7 @@ int group_depends(graph *gr, uint32_t later, uint32_t earlier) {
   return found;
 }
 
-/* ---- one node
- * ------------------------------------------------------------------- */
+/* ---- one node ----------------------------------------------------------- */
 typedef struct {
   uint32_t outside[3], noutside;  /* operands read from memory */
   uint32_t *before, nbefore, cap; /* groups that must have run */
@@ -211,8 +209,7 @@ static tsh_status group_one(graph *gr, uint32_t g, needs *d, tsh_err *err) {
   return enter(gr, g, grp, d) ? TSH_OK : plan_nomem(err, "a plan");
 }
 
-/* ---- the order they run in
- * --------------------------------------------------------- */
+/* ---- the order they run in ---------------------------------------------- */
 static int visit(graph *gr, uint32_t root, uint32_t **stack, uint32_t *cap) {
   uint32_t n = 0;
   if (!push(stack, &n, cap, root)) return 0;

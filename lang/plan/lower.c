@@ -23,8 +23,7 @@ typedef struct {
   uint32_t phases;
 } low;
 
-/* ---- instructions
- * -------------------------------------------------------------- */
+/* ---- instructions ------------------------------------------------------- */
 static uint32_t emit(low *l, tsh_inst in) {
   for (uint32_t i = 0; in.op < TSH_OP_STORE && i < l->ninst; i++)
     if (memcmp(&l->inst[i], &in, sizeof in) == 0) return i;
@@ -190,8 +189,7 @@ static int emit_member(low *l, uint32_t g) {
   return !(n->mat || n->box != NO) || add_output(l, g, value);
 }
 
-/* ---- axes
- * ------------------------------------------------------------------------- */
+/* ---- axes --------------------------------------------------------------- */
 typedef struct {
   int64_t ext[MAX_ATOMS + 1];
   uint8_t atom[MAX_ATOMS + 1]; /* innermost atom of the axis; 255: none */
@@ -260,8 +258,7 @@ static tsh_status make_axes(low *l, low_axes *x, tsh_err *err) {
   return TSH_OK;
 }
 
-/* ---- the launch template
- * -------------------------------------------------------------- */
+/* ---- the launch template ------------------------------------------------ */
 static int copy_terms(plan_entry *e, made_arg *out, const plan_access *a) {
   out->nterm = a->nterm;
   if (!a->nterm) return 1;
@@ -411,9 +408,7 @@ static void low_free(low *l) {
   plan_release(l->scalar);
 }
 
-/* ---- CALL and TO
- * ---------------------------------------------------------------------------
- */
+/* ---- CALL and TO -------------------------------------------------------- */
 static int own_arg(graph *gr, plan_entry *e, uint32_t g, uint32_t value,
                    tsh_view *v, made_arg *m) {
   const plan_shape *s = gr->g[g].shape;

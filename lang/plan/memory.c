@@ -6,8 +6,7 @@
 #define ALIGN        64
 #define UPDATE_LIMIT 50e6 /* point-instructions, about as many nanoseconds */
 
-/* ---- values
- * ------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------- */
 static uint32_t new_value(plan_entry *e, const gnode *n, int kind) {
   made_value *v = &e->value[e->nvalue];
   v->kind = (uint8_t)kind;
@@ -55,8 +54,7 @@ tsh_status memory_values(graph *gr, plan_entry *e, tsh_err *err) {
   return TSH_OK;
 }
 
-/* ---- in place
- * --------------------------------------------------------------------- */
+/* ---- in place ----------------------------------------------------------- */
 /* Per group: does something that is no update itself depend on it? */
 static void find_followed(graph *gr, const uint8_t *update, uint8_t *followed) {
   memset(followed, 0, gr->ngroup);
@@ -243,8 +241,7 @@ static tsh_status updates_last(plan_entry *e, tsh_err *err) {
   return TSH_OK;
 }
 
-/* ---- scratch
- * -------------------------------------------------------------------------- */
+/* ---- scratch ------------------------------------------------------------ */
 typedef struct {
   uint32_t first, last, value; /* launches that touch it */
 } life;
@@ -324,8 +321,7 @@ static tsh_status place_temps(plan_entry *e, life *lives, tsh_err *err) {
   return TSH_OK;
 }
 
-/* ---- dependencies
- * ---------------------------------------------------------------------- */
+/* ---- dependencies ------------------------------------------------------- */
 typedef struct {
   uint32_t *launch_of; /* group -> launch */
   uint32_t *seen;      /* launch -> stamp */
@@ -377,9 +373,7 @@ static int after_of(graph *gr, plan_entry *e, const life *lives, uint32_t i,
   return 1;
 }
 
-/* ---- steps
- * ----------------------------------------------------------------------------------
- */
+/* ---- steps -------------------------------------------------------------- */
 static tsh_status make_steps(plan_entry *e, tsh_err *err) {
   e->step = arena_alloc(e, sizeof *e->step * (e->nlaunch + 1));
   if (!e->step) return plan_nomem(err, "a plan");
@@ -415,9 +409,7 @@ static tsh_status make_afters(graph *gr, plan_entry *e, const life *lives,
   return ok ? TSH_OK : plan_nomem(err, "a plan");
 }
 
-/* ---- the batch
- * ----------------------------------------------------------------------------------
- */
+/* ---- the batch ---------------------------------------------------------- */
 static tsh_status fill_batch(plan_entry *e, tsh_err *err) {
   e->batch = arena_alloc(e, sizeof *e->batch * (e->nlaunch + 1));
   e->buf = arena_alloc(e, sizeof *e->buf * (e->nvalue + 1));

@@ -180,8 +180,7 @@ tsh_status plan_slice(plan *p, plan_node *x, const plan_range *range,
   return record_view(p, n, out, err);
 }
 
-/* ---- new values made of parts -----------------------------------------------
- */
+/* ---- new values made of parts ------------------------------------------- */
 /* v as a tensor of x's dtype, device and the given shape; owned. */
 static tsh_status part(plan *p, plan_node *x, const plan_shape *shape,
                        const plan_operand *v, plan_node **out, tsh_err *err) {

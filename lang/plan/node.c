@@ -141,7 +141,7 @@ void error_unref(plan_error *e) {
   if (e && --e->refs == 0) plan_release(e);
 }
 
-/* ---- buffers ---- */
+/* ---- buffers ------------------------------------------------------------ */
 plan_buf *buf_new(plan *p, dev *d, uint64_t bytes, tsh_err *err) {
   plan_buf *b = plan_alloc(sizeof *b);
   if (!b) {
@@ -170,7 +170,7 @@ void buf_unref(plan *p, plan_buf *b) {
   plan_release(b);
 }
 
-/* ---- devices ---- */
+/* ---- devices ------------------------------------------------------------ */
 uint32_t node_device(plan *p, dev *d, tsh_err *err) {
   uint32_t id = dev_id(d), n = id + 1;
   uint64_t *runs;
@@ -191,7 +191,7 @@ nomem:
   return UINT32_MAX;
 }
 
-/* ---- questions ---- */
+/* ---- questions ---------------------------------------------------------- */
 const plan_shape *plan_shape_of(const plan_node *n) { return n->shape; }
 int plan_dtype_of(const plan_node *n) { return n->dtype; }
 dev *plan_dev_of(const plan_node *n) { return n->d; }

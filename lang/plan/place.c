@@ -214,8 +214,7 @@ int place_map(graph *gr, uint32_t g, uint32_t grp) {
   return CUT_NONE;
 }
 
-/* ---- FOLD -------------------------------------------------------------------
- */
+/* ---- FOLD --------------------------------------------------------------- */
 /* Lists of the operand, of the result and of the folded axes. */
 static uint32_t fold_lists(const axis_atoms *at, const plan_shape *s, gnode *n,
                            uint8_t *inner) {
@@ -270,8 +269,7 @@ int place_fold(graph *gr, uint32_t g, uint32_t grp) {
   return CUT_NONE;
 }
 
-/* ---- a group of its own
- * --------------------------------------------------------- */
+/* ---- a group of its own ------------------------------------------------- */
 int place_alone(graph *gr, uint32_t g, uint32_t grp) {
   int is_fold = gr->g[g].kind == G_FOLD;
   const plan_shape *s = is_fold ? gr->g[gr->g[g].in[0]].shape : gr->g[g].shape;

@@ -172,7 +172,7 @@ tsh_status plan_log_softmax(plan *p, plan_node *x, int axis, plan_node **out,
 tsh_status plan_one_hot(plan *p, plan_node *at, int64_t n, int dtype,
                         plan_node **out, tsh_err *err);
 
-/* ---- demanding ----------------------------------------------------------- */
+/* ---- demanding ---------------------------------------------------------- */
 enum {
   PLAN_EXACT = 1, /* the caller has just collected: dead nodes are dropped */
   PLAN_LAST = 2,  /* second try after TSH_ENOMEM: fail the node that needs it */
@@ -200,8 +200,8 @@ uint32_t plan_error_site(const plan *p); /* of the last error returned */
 uint32_t plan_failures(plan *p);
 
 /* ---- the tape ------------------------------------------------------------
- * While a tape is open every recorded node is retained as a record. Tapes
- * nest; a tape sees the records made since it was opened. */
+ * While a tape is open every recorded node is retained as a record. Tapes nest;
+ * a tape sees the records made since it was opened. --- */
 tsh_status plan_tape_open(plan *p, uint32_t *tape, tsh_err *err);
 void plan_tape_close(plan *p, uint32_t tape);
 uint32_t plan_tape_end(const plan *p); /* records are tape..end-1 */
@@ -222,8 +222,7 @@ typedef struct {
 } plan_record;
 void plan_record_of(const plan_node *n, plan_record *out);
 
-/* ---- looking --------------------------------------------------------------
- */
+/* ---- looking ------------------------------------------------------------ */
 /* Text for :plan: kernels of the pending trace, what was fused, why each cut
  * was made, reads, writes, flops. Runs nothing; the nodes stay pending. */
 tsh_status plan_explain(plan *p, plan_node *const *nodes, int n, FILE *out,

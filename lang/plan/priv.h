@@ -1,8 +1,9 @@
 /* priv.h - structs of the planner, for lang/plan/ and its tests.
  *
  * The way of a value:
- *   record.c move.c call.c   append nodes to the trace (trace.c)
- *   graph.c                  trace -> gnodes: one per distinct value
+ *   record.c fold.c move.c create.c compose.c random.c
+ *                            append nodes to the trace (trace.c)
+ *   graph.c box.c ends.c     trace -> gnodes: one per distinct value
  *   group.c (atoms.c)        gnodes -> groups: what runs in one kernel, and why
  *                            each cut was made
  *   lower.c                  groups -> kernels and launch templates
@@ -33,7 +34,7 @@ int plan_grow(void *array, uint32_t *cap, uint32_t n, size_t size);
 
 tsh_status plan_nomem(tsh_err *err, const char *what);
 
-/* ---- op table, as data --------------------------------------------------- */
+/* ---- op table, as data -------------------------------------------------- */
 enum { OP_MAP = 1, OP_FOLD, OP_MOVE, OP_CALL };
 enum { TAKES_F = 1, TAKES_I = 2, TAKES_B = 4 };
 enum { GIVES_SAME = 1, GIVES_BOOL, GIVES_TO, GIVES_SECOND };
@@ -47,7 +48,7 @@ static inline int plan_is_view(int op) {
   return (op >= TSH_OP_reshape && op <= TSH_OP_slice) || op == TSH_OP_detach;
 }
 
-/* ---- buffers ------------------------------------------------------------- */
+/* ---- buffers ------------------------------------------------------------ */
 typedef struct plan_buf {
   uint32_t refs;
   uint32_t epoch, leaf; /* newest leaf on it in the trace of that epoch */
@@ -70,7 +71,7 @@ typedef struct {
   tsh_err err;
 } plan_error;
 
-/* ---- nodes --------------------------------------------------------------- */
+/* ---- nodes -------------------------------------------------------------- */
 enum {
   NODE_PENDING, /* in the trace */
   NODE_READY,   /* buf, offset, layout say where the elements are */
@@ -114,7 +115,7 @@ struct plan_node {
   const plan_layout *layout; /* NULL: row-major */
 };
 
-/* ---- the trace ----------------------------------------------------------- */
+/* ---- the trace ---------------------------------------------------------- */
 #define IN_LEAF       0x80000000u
 #define IN_SCALAR     0x40000000u
 #define IN_NONE       0xffffffffu
@@ -194,8 +195,7 @@ struct plan {
   uint32_t error_site, failures;
 };
 
-/* ---- node.c ---------------------------------------------------------------
- */
+/* ---- node.c ------------------------------------------------------------- */
 plan_node *node_new(plan *p); /* refs 1, holds 1; NULL: no memory */
 static inline plan_node *node_ref(plan_node *n) {
   n->refs++;
@@ -217,8 +217,7 @@ void error_unref(plan_error *e);
 plan_buf *buf_new(plan *p, dev *d, uint64_t bytes, tsh_err *err);
 void buf_unref(plan *p, plan_buf *b);
 
-/* ---- shape.c ---------------------------------------------------------------
- */
+/* ---- shape.c ------------------------------------------------------------ */
 const plan_layout *layout_get(plan *p, int rank, const int64_t *stride);
 /* Row-major strides of a shape. */
 void shape_strides(const plan_shape *s, int64_t *stride);
@@ -233,8 +232,7 @@ static inline tsh_status shape_status(const tsh_err *err) {
 char *shape_text(const plan_shape *s, char *text, size_t size); /* "[2,3]" */
 uint64_t shape_bytes(const plan_shape *s, int dtype); /* UINT64_MAX: too many */
 
-/* ---- trace.c ----------------------------------------------------------------
- */
+/* ---- trace.c ------------------------------------------------------------ */
 /* Appends a pending node (its inputs recorded, revived if gone); the trace
  * takes a reference. On failure the node is untouched. */
 tsh_status trace_add(plan_trace *t, plan_node *n, tsh_err *err);
@@ -251,8 +249,14 @@ tsh_status trace_record(plan *p, plan_node *n, plan_node **out, tsh_err *err);
 tsh_status trace_rebuild(plan *p, tsh_err *err);
 tsh_status tape_add(plan *p, plan_node *n, tsh_err *err);
 
-/* ---- record.c
- * ----------------------------------------------------------------- */
+/* ---- record.c ----------------------------------------------------------- */
+int record_takes(int dtype); /* its TAKES_ bit */
+int record_fits(int64_t v, int dtype);
+dev *record_device(const plan_operand *in, int n); /* where they meet */
+/* One operand in a dtype, device and shape; a tensor in *out is owned. */
+tsh_status record_conform(plan *p, const plan_operand *in, int dtype, dev *d,
+                          const plan_shape *shape, plan_operand *out,
+                          tsh_err *err);
 plan_operand operand_of(plan_node *n);
 plan_operand operand_int(int64_t v);
 plan_operand operand_real(double v);
@@ -261,8 +265,7 @@ tsh_status record_map(plan *p, int op, int dtype, dev *d,
                       const plan_shape *shape, const plan_operand *in, int n,
                       plan_node **out, tsh_err *err);
 
-/* ---- access.c: strided views
- * ---------------------------------------------------- */
+/* ---- access.c: strided views -------------------------------------------- */
 /* A view of some base: element of axis positions i is at offset + sum terms +
  * sum i*stride. Terms are launch-time integers: mult * ints[slot]. */
 #define ACCESS_TERMS 16

@@ -158,8 +158,7 @@ out:
   return rc;
 }
 
-/* ---- arange
- * ------------------------------------------------------------------------ */
+/* ---- arange ------------------------------------------------------------- */
 static double number(const plan_operand *o) {
   return o->kind == PLAN_REAL ? o->num.f : (double)o->num.i;
 }

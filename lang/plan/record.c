@@ -1,4 +1,4 @@
-/* record.c - MAP and FOLD ops and creation: dtypes, shapes and devices are
+/* record.c - MAP ops: dtypes, shapes and devices are
  * decided here, once, so that a wrong one is an error at its own line. */
 #include <math.h>
 #include "priv.h"
@@ -40,9 +40,8 @@ tsh_status record_map(plan *p, int op, int dtype, dev *d,
   return trace_record(p, x, out, err);
 }
 
-/* ---- dtypes of a MAP op ---------------------------------------------------
- */
-static int takes_bit(int dtype) {
+/* ---- dtypes of a MAP op ------------------------------------------------- */
+int record_takes(int dtype) {
   switch (plan_dtype_kind(dtype)) {
   case TSH_KIND_BOOL:
     return TAKES_B;
@@ -71,7 +70,7 @@ static int common_dtype(const plan_operand *in, int n) {
   }
   if (!dtype)
     return weak == PLAN_REAL ? TSH_f32 : weak == PLAN_INT ? TSH_i64 : TSH_bool;
-  if (weak == PLAN_REAL && takes_bit(dtype) != TAKES_F) return TSH_f32;
+  if (weak == PLAN_REAL && record_takes(dtype) != TAKES_F) return TSH_f32;
   if (weak == PLAN_INT && dtype == TSH_bool) return TSH_i64;
   return dtype;
 }
@@ -92,9 +91,9 @@ static tsh_status compute_dtype(int op, const plan_operand *in, int n, int *out,
                                 tsh_err *err) {
   int takes = plan_ops[op].takes, dtype = common_dtype(in, n);
   if (!dtype) return no_common(op, in, n, err);
-  if (op == TSH_OP_div && takes_bit(dtype) != TAKES_F) dtype = TSH_f32;
-  if (takes == TAKES_F && takes_bit(dtype) != TAKES_F) dtype = TSH_f32;
-  if (!(takes & takes_bit(dtype)))
+  if (op == TSH_OP_div && record_takes(dtype) != TAKES_F) dtype = TSH_f32;
+  if (takes == TAKES_F && record_takes(dtype) != TAKES_F) dtype = TSH_f32;
+  if (!(takes & record_takes(dtype)))
     return dev_fail(err, TSH_EINVAL, "%s: there is no %s of %s",
                     plan_ops[op].name, plan_ops[op].name,
                     dtype == TSH_bool ? "bool; cast it, or use | & ^ ~"
@@ -103,8 +102,8 @@ static tsh_status compute_dtype(int op, const plan_operand *in, int n, int *out,
   return TSH_OK;
 }
 
-/* ---- numbers beside integer tensors -------------------------------------- */
-static int fits(int64_t v, int dtype) {
+/* ---- numbers beside integer tensors ------------------------------------- */
+int record_fits(int64_t v, int dtype) {
   int bits = (int)plan_dtype_bytes(dtype) * 8;
   switch (plan_dtype_kind(dtype)) {
   case TSH_KIND_INT:
@@ -121,12 +120,12 @@ static tsh_status check_numbers(int op, const plan_operand *in, int n,
                                 int dtype, tsh_err *err) {
   for (int i = 0; i < n; i++) {
     if (in[i].kind != PLAN_INT) continue;
-    if (!fits(in[i].num.i, dtype))
+    if (!record_fits(in[i].num.i, dtype))
       return dev_fail(err, TSH_EINVAL, "%s: %lld does not fit %s",
                       plan_ops[op].name, (long long)in[i].num.i,
                       plan_dtype_name(dtype));
     if (op == TSH_OP_pow && i == 1 && in[i].num.i < 0 &&
-        takes_bit(dtype) == TAKES_I)
+        record_takes(dtype) == TAKES_I)
       return dev_fail(err, TSH_EINVAL,
                       "pow: integers have no negative powers; cast to f32");
   }
@@ -182,7 +181,7 @@ static tsh_status compare_number(plan *p, int op, plan_node *x,
     return record_map(p, known == CMP_TRUE ? TSH_OP_eq : TSH_OP_ne, TSH_bool,
                       x->d, x->shape, in, 2, out, err);
   in[1] = operand_int(whole);
-  if (fits(whole, x->dtype) && x->dtype != TSH_bool)
+  if (record_fits(whole, x->dtype) && x->dtype != TSH_bool)
     return record_map(p, op, TSH_bool, x->d, x->shape, in, 2, out, err);
   if ((rc = plan_cast(p, x, TSH_i64, &wide, err)) != TSH_OK) return rc;
   in[0] = operand_of(wide);
@@ -200,11 +199,10 @@ static int is_number_compare(int op, const plan_operand *in, int n,
   *x = in[t].node;
   *num = &in[1 - t];
   *as = t == 0 ? op : swapped(op);
-  return takes_bit((*x)->dtype) != TAKES_F && in[1 - t].kind != PLAN_BOOL;
+  return record_takes((*x)->dtype) != TAKES_F && in[1 - t].kind != PLAN_BOOL;
 }
 
-/* ---- shapes and devices of a MAP op ----------------------------------------
- */
+/* ---- shapes and devices of a MAP op ------------------------------------- */
 static const plan_shape *common_shape(plan *p, int op, const plan_operand *in,
                                       int n, tsh_err *err) {
   const plan_shape *s = NULL;
@@ -219,7 +217,7 @@ static const plan_shape *common_shape(plan *p, int op, const plan_operand *in,
 
 /* cpu yields to another device, else the first operand's wins; 0-d tensors
  * never decide unless all are. */
-static dev *common_device(const plan_operand *in, int n) {
+dev *record_device(const plan_operand *in, int n) {
   dev *first = NULL, *scalar = NULL;
   for (int i = 0; i < n; i++) {
     dev *d;
@@ -234,7 +232,7 @@ static dev *common_device(const plan_operand *in, int n) {
   return first ? first : scalar;
 }
 
-static tsh_status conform(plan *p, const plan_operand *in, int dtype, dev *d,
+tsh_status record_conform(plan *p, const plan_operand *in, int dtype, dev *d,
                           const plan_shape *shape, plan_operand *out,
                           tsh_err *err) {
   plan_node *a = NULL, *b = NULL, *c = NULL;
@@ -268,7 +266,7 @@ static tsh_status map_conformed(plan *p, int op, const plan_operand *in, int n,
   tsh_status rc = TSH_OK;
   for (; made < n && rc == TSH_OK; made++) {
     int dtype = op == TSH_OP_where && made == 0 ? TSH_bool : compute;
-    rc = conform(p, &in[made], dtype, d, shape, &use[made], err);
+    rc = record_conform(p, &in[made], dtype, d, shape, &use[made], err);
   }
   if (rc == TSH_OK) rc = record_map(p, op, result, d, shape, use, n, out, err);
   for (int i = 0; i < made; i++) {
@@ -323,7 +321,7 @@ tsh_status plan_map(plan *p, int op, const plan_operand *in, int n,
       (rc = check_numbers(op, in + where, n - where, compute, err)))
     return rc;
   if (!(shape = common_shape(p, op, in, n, err))) return shape_status(err);
-  return map_conformed(p, op, in, n, compute, shape, common_device(in, n), out,
+  return map_conformed(p, op, in, n, compute, shape, record_device(in, n), out,
                        err);
 }
 
@@ -341,225 +339,4 @@ tsh_status plan_cast(plan *p, plan_node *x, int dtype, plan_node **out,
     return dev_fail(err, TSH_EINVAL, "cast: %s has no %s", dev_name(x->d),
                     plan_dtype_name(dtype));
   return record_map(p, TSH_OP_cast, dtype, x->d, x->shape, &in, 1, out, err);
-}
-
-/* ---- FOLD -----------------------------------------------------------------
- */
-static const plan_shape *folded_shape(plan *p, const plan_shape *s,
-                                      uint32_t axes, int keep, tsh_err *err) {
-  int64_t dim[PLAN_RANK];
-  int rank = 0;
-  for (uint32_t i = 0; i < s->rank; i++) {
-    if (!(axes >> i & 1))
-      dim[rank++] = s->dim[i];
-    else if (keep)
-      dim[rank++] = 1;
-  }
-  return plan_shape_get(p, rank, dim, err);
-}
-
-static int empty_fold(const plan_shape *s, uint32_t axes) {
-  int folded = 0, outer = 1;
-  for (uint32_t i = 0; i < s->rank; i++) {
-    if (s->dim[i] != 0) continue;
-    if (axes >> i & 1)
-      folded = 1;
-    else
-      outer = 0;
-  }
-  return folded && outer; /* results that would have no value */
-}
-
-static tsh_status record_fold(plan *p, int op, int dtype,
-                              const plan_operand *in, int n, uint32_t axes,
-                              int keep, plan_node **out, tsh_err *err) {
-  plan_node *x = in[0].node, *r;
-  const plan_shape *shape = folded_shape(p, x->shape, axes, keep, err);
-  *out = NULL;
-  if (!shape) return shape_status(err);
-  if (!(r = node_new(p))) return plan_nomem(err, "a tensor");
-  r->op = (uint16_t)op;
-  r->dtype = (uint8_t)dtype;
-  r->shape = shape;
-  r->d = x->d;
-  r->axes = axes;
-  r->keep = (uint8_t)keep;
-  r->nin = (uint16_t)n;
-  for (int i = 0; i < n; i++) {
-    r->in[i] = in[i];
-    node_ref(in[i].node);
-  }
-  return trace_record(p, r, out, err);
-}
-
-static int fold_dtype(int op, int dtype) {
-  if (op == TSH_OP_any || op == TSH_OP_all) return TSH_bool;
-  if (op != TSH_OP_sum && op != TSH_OP_prod) return dtype;
-  switch (plan_dtype_kind(dtype)) {
-  case TSH_KIND_BOOL:
-  case TSH_KIND_INT:
-    return TSH_i64;
-  case TSH_KIND_UINT:
-    return TSH_u64;
-  default:
-    return dtype;
-  }
-}
-
-tsh_status plan_fold(plan *p, int op, plan_node *x, uint32_t axes, int keep,
-                     plan_node **out, tsh_err *err) {
-  int dtype = fold_dtype(op, x->dtype);
-  plan_node *y = NULL;
-  plan_operand in;
-  tsh_status rc;
-  *out = NULL;
-  axes &= (UINT32_C(1) << x->shape->rank) - 1;
-  if ((op == TSH_OP_max || op == TSH_OP_min) && empty_fold(x->shape, axes)) {
-    char text[240];
-    return dev_fail(err, TSH_EINVAL, "%s: %s has no element to choose from",
-                    plan_ops[op].name, plan_describe(x, text, sizeof text));
-  }
-  if (dtype == TSH_bool && x->dtype != TSH_bool) {
-    plan_operand ne[2] = {operand_of(x), operand_int(0)};
-    rc = plan_map(p, TSH_OP_ne, ne, 2, &y, err);
-  } else {
-    rc = plan_cast(p, x, dtype, &y, err);
-  }
-  if (rc != TSH_OK) return rc;
-  in = operand_of(y);
-  rc = record_fold(p, op, dtype, &in, 1, axes, keep, out, err);
-  if (y == x)
-    plan_drop(p, y);
-  else
-    node_temp(p, y);
-  return rc;
-}
-
-/* Positions 0, 1, ... along the axis (or through the flattened tensor), as a
- * view of iota with x's shape. */
-static tsh_status positions(plan *p, plan_node *x, int axis, plan_node **out,
-                            tsh_err *err) {
-  const plan_shape *s = x->shape, *line;
-  plan_node *iota = NULL, *shaped = NULL;
-  int64_t dim[PLAN_RANK];
-  tsh_status rc = TSH_OK;
-  if (axis < 0) return plan_iota(p, x->d, TSH_i64, s, out, err);
-  for (uint32_t i = 0; i < s->rank; i++)
-    dim[i] = (int)i == axis ? s->dim[i] : 1;
-  if (!(line = plan_shape_get(p, (int)s->rank, dim, err)))
-    return shape_status(err);
-  TRY(plan_iota(p, x->d, TSH_i64, line, &iota, err));
-  TRY(plan_expand(p, iota, s, &shaped, err));
-  *out = shaped;
-out:
-  node_temp(p, iota);
-  return rc;
-}
-
-tsh_status plan_argfold(plan *p, int op, plan_node *x, int axis, int keep,
-                        plan_node **out, tsh_err *err) {
-  uint32_t axes =
-      axis < 0 ? (UINT32_C(1) << x->shape->rank) - 1 : UINT32_C(1) << axis;
-  plan_operand in[2];
-  plan_node *at = NULL;
-  tsh_status rc;
-  *out = NULL;
-  if (empty_fold(x->shape, axes)) {
-    char text[240];
-    return dev_fail(err, TSH_EINVAL, "%s: %s has no element to choose from",
-                    plan_ops[op].name, plan_describe(x, text, sizeof text));
-  }
-  if ((rc = positions(p, x, axis, &at, err)) != TSH_OK) return rc;
-  in[0] = operand_of(x);
-  in[1] = operand_of(at);
-  rc = record_fold(p, op, TSH_i64, in, 2, axes, keep, out, err);
-  node_temp(p, at);
-  return rc;
-}
-
-tsh_status plan_dot(plan *p, plan_node *a, plan_node *b, uint32_t axes,
-                    int keep, plan_node **out, tsh_err *err) {
-  const plan_shape *s = shape_broadcast(p, "dot", a->shape, b->shape, err);
-  plan_operand in[2] = {operand_of(NULL), operand_of(NULL)};
-  plan_operand from[2] = {operand_of(a), operand_of(b)};
-  int dtype = plan_promote(a->dtype, b->dtype);
-  dev *d = common_device(from, 2);
-  tsh_status rc = TSH_OK;
-  *out = NULL;
-  if (!s) return shape_status(err);
-  if (!dtype || dtype == TSH_bool)
-    return dev_fail(err, TSH_EINVAL, "dot: no products of %s and %s",
-                    plan_dtype_name(a->dtype), plan_dtype_name(b->dtype));
-  TRY(conform(p, &from[0], dtype, d, s, &in[0], err));
-  TRY(conform(p, &from[1], dtype, d, s, &in[1], err));
-  TRY(record_fold(p, TSH_OP_dot, dtype, in, 2, axes, keep, out, err));
-out:
-  for (int i = 0; i < 2; i++) {
-    if (in[i].node == from[i].node)
-      plan_drop(p, in[i].node);
-    else
-      node_temp(p, in[i].node);
-  }
-  return rc;
-}
-
-/* ---- creation ---------------------------------------------------------------
- */
-tsh_status plan_full(plan *p, dev *d, int dtype, const plan_shape *shape,
-                     const plan_operand *value, plan_node **out, tsh_err *err) {
-  *out = NULL;
-  if (!dtype)
-    dtype = value->kind == PLAN_REAL  ? TSH_f32
-            : value->kind == PLAN_INT ? TSH_i64
-                                      : TSH_bool;
-  if (!dev_has_dtype(d, dtype))
-    return dev_fail(err, TSH_EINVAL, "full: %s has no %s", dev_name(d),
-                    plan_dtype_name(dtype));
-  if (value->kind == PLAN_INT && !fits(value->num.i, dtype))
-    return dev_fail(err, TSH_EINVAL, "full: %lld does not fit %s",
-                    (long long)value->num.i, plan_dtype_name(dtype));
-  if (value->kind == PLAN_REAL && takes_bit(dtype) != TAKES_F)
-    return dev_fail(err, TSH_EINVAL, "full: %g is no %s", value->num.f,
-                    plan_dtype_name(dtype));
-  if (node_device(p, d, err) == UINT32_MAX) return TSH_ENOMEM;
-  return record_map(p, TSH_OP_full, dtype, d, shape, value, 1, out, err);
-}
-
-tsh_status plan_iota(plan *p, dev *d, int dtype, const plan_shape *shape,
-                     plan_node **out, tsh_err *err) {
-  *out = NULL;
-  if (dtype != TSH_i64 && dtype != TSH_i32)
-    return dev_fail(err, TSH_EINVAL, "iota: positions are i64 or i32, not %s",
-                    plan_dtype_name(dtype));
-  if (node_device(p, d, err) == UINT32_MAX) return TSH_ENOMEM;
-  return record_map(p, TSH_OP_iota, dtype, d, shape, NULL, 0, out, err);
-}
-
-tsh_status plan_data(plan *p, dev *d, int dtype, const plan_shape *shape,
-                     const void *host, plan_node **out, tsh_err *err) {
-  uint64_t bytes = shape_bytes(shape, dtype);
-  plan_node *n = NULL;
-  plan_buf *b = NULL;
-  tsh_status rc = TSH_OK;
-  *out = NULL;
-  if (!dev_has_dtype(d, dtype))
-    return dev_fail(err, TSH_EINVAL, "tensor: %s has no %s", dev_name(d),
-                    plan_dtype_name(dtype));
-  if (node_device(p, d, err) == UINT32_MAX) return TSH_ENOMEM;
-  if (bytes && !(b = buf_new(p, d, bytes, err))) return TSH_ENOMEM;
-  if (bytes) TRY(dev_write(d, b->buf, 0, host, bytes, err));
-  p->counters.bytes_uploaded += bytes;
-  if (!(n = node_new(p))) {
-    rc = plan_nomem(err, "a tensor");
-    goto out;
-  }
-  n->op = TSH_OP_full; /* any creation op: a leaf has no inputs */
-  n->dtype = (uint8_t)dtype;
-  n->shape = shape;
-  n->d = d;
-  node_set_ready(p, n, b, 0, NULL);
-  *out = n;
-out:
-  buf_unref(p, b);
-  return rc;
 }

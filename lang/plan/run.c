@@ -1,8 +1,7 @@
 /* run.c - a made plan meets buffers and scalars, and is sent to devices. */
 #include "graph.h"
 
-/* ---- buffers
- * -------------------------------------------------------------------- */
+/* ---- buffers ------------------------------------------------------------ */
 static tsh_status need_scratch(plan *p, uint32_t device, uint64_t bytes,
                                tsh_err *err) {
   plan_buf *b;
@@ -72,8 +71,7 @@ static tsh_status take_buffers(plan *p, plan_trace *t, plan_entry *e,
   return rc;
 }
 
-/* ---- arguments
- * -------------------------------------------------------------------- */
+/* ---- arguments ---------------------------------------------------------- */
 static inline int64_t arg_offset(const plan_trace *t, const plan_entry *e,
                                  const made_arg *a) {
   int64_t at = a->offset;
@@ -108,8 +106,7 @@ static void fill_launches(const plan_trace *t, plan_entry *e) {
   }
 }
 
-/* ---- sending
- * ------------------------------------------------------------------------- */
+/* ---- sending ------------------------------------------------------------ */
 static void count_launch(plan *p, const made_launch *m) {
   uint64_t *runs = p->op_runs + (size_t)m->device * TSH_NOPS;
   for (uint32_t i = 0; i < m->nops; i++) runs[m->ops[i]]++;
@@ -204,8 +201,7 @@ static tsh_status send_step(plan *p, const plan_trace *t, plan_entry *e,
   return rc;
 }
 
-/* ---- what the nodes become
- * ---------------------------------------------------------------- */
+/* ---- what the nodes become ---------------------------------------------- */
 static int64_t end_offset(const plan_trace *t, const plan_entry *e,
                           const node_end *end) {
   int64_t at = end->acc.offset;
@@ -251,8 +247,7 @@ tsh_status run_entry(plan *p, plan_trace *t, plan_entry *e, run_result *r,
   return rc;
 }
 
-/* ---- one op at a time
- * -------------------------------------------------------------------------- */
+/* ---- one op at a time --------------------------------------------------- */
 /* Element number `at` of argument 0, as an integer of its dtype (i64, i32). */
 static int read_index(plan *p, const plan_entry *e, const made_launch *m,
                       int64_t at, int64_t *out) {

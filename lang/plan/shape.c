@@ -2,7 +2,7 @@
 #include <limits.h>
 #include "priv.h"
 
-/* ---- dtypes ---- */
+/* ---- dtypes ------------------------------------------------------------- */
 #define DTYPE_X(id, name, type, bytes, kind) [id] = {#name, bytes, kind},
 static const struct {
   const char *name;
@@ -59,7 +59,7 @@ int plan_promote(int a, int b) {
   return promote_ints(a, b);
 }
 
-/* ---- interning: open addressing, keyed by contents ---- */
+/* ---- interning: open addressing, keyed by contents ---------------------- */
 static uint64_t hash_dims(int rank, const int64_t *dim) {
   uint64_t h = (uint64_t)rank + 1;
   for (int i = 0; i < rank; i++)
@@ -180,7 +180,7 @@ const plan_layout *layout_get(plan *p, int rank, const int64_t *stride) {
   return l;
 }
 
-/* ---- helpers on shapes ---- */
+/* ---- helpers on shapes -------------------------------------------------- */
 void shape_strides(const plan_shape *s, int64_t *stride) {
   int64_t step = 1;
   for (uint32_t i = s->rank; i-- > 0;) {

@@ -20,7 +20,7 @@ static void hash_word(plan_trace *t, const trace_word *w) {
   t->hash = ((t->hash << 23 | t->hash >> 41) ^ h) * MIX;
 }
 
-/* ---- scalars ---- */
+/* ---- scalars ------------------------------------------------------------ */
 static uint64_t scalar_hash(tsh_scalar v, int kind) {
   uint64_t h = (v.u ^ (uint64_t)kind) * MIX;
   return h ^ (h >> 32);
@@ -59,7 +59,7 @@ static uint32_t scalar_slot(plan_trace *t, tsh_scalar v, int kind) {
   return t->nscalar - 1;
 }
 
-/* ---- encoding ---- */
+/* ---- encoding ----------------------------------------------------------- */
 /* Number of a leaf that shows the same elements, or IN_NONE: two views made
  * alike of one buffer are one leaf. */
 static uint32_t same_leaf(const plan_trace *t, const plan_node *x) {
@@ -267,7 +267,7 @@ void trace_free(plan *p, plan_trace *t) {
   memset(t, 0, sizeof *t);
 }
 
-/* ---- records that are gone ---- */
+/* ---- records that are gone ---------------------------------------------- */
 static plan_node *gone_input(plan_node *n) {
   plan_operand *in = node_in(n);
   for (int i = 0; i < n->nin; i++)
@@ -311,7 +311,7 @@ tsh_status trace_revive(plan *p, plan_node *n, tsh_err *err) {
   return rc;
 }
 
-/* ---- recording ---- */
+/* ---- recording ---------------------------------------------------------- */
 /* What note_cut asks of a device, kept for the next op on it. */
 static void see_device(plan *p, dev *d) {
   const tsh_props *props = dev_props(d);

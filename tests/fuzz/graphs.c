@@ -65,8 +65,7 @@ static const plan_shape *random_shape(player *g) {
   return plan_shape_get(g->p, rank, dim, NULL);
 }
 
-/* ---- leaves ----------------------------------------------------------------
- */
+/* ---- leaves ------------------------------------------------------------- */
 static float random_float(player *g) {
   static const float odd[] = {0.0f,   -0.0f, INFINITY, -INFINITY, NAN,
                               1e-40f, 3e38f, -1.0f,    0.5f,      2.0f};
@@ -132,8 +131,7 @@ static plan_node *creation(player *g) {
   return x;
 }
 
-/* ---- ops
- * ---------------------------------------------------------------------- */
+/* ---- ops ---------------------------------------------------------------- */
 static plan_operand tensor(plan_node *x) {
   plan_operand o = {.node = x, .kind = PLAN_TENSOR};
   return o;
@@ -277,8 +275,7 @@ static plan_node *normalise(player *g) { /* x - mean over sqrt(var) */
   return x;
 }
 
-/* ---- moves
- * ------------------------------------------------------------------------ */
+/* ---- moves -------------------------------------------------------------- */
 static void random_ranges(player *g, const plan_shape *s, plan_range *r) {
   for (uint32_t i = 0; i < s->rank; i++) {
     int64_t n = s->dim[i];
@@ -420,8 +417,7 @@ static plan_node *set(player *g) {
   return x;
 }
 
-/* ---- products and positions
- * ---------------------------------------------------------- */
+/* ---- products and positions --------------------------------------------- */
 static plan_node *matmul(player *g) {
   plan_node *a = pick(g), *b = NULL, *c = NULL, *x = NULL;
   uint32_t rank = plan_shape_of(a)->rank;
@@ -530,9 +526,7 @@ static plan_node *record(player *g) {
   }
 }
 
-/* ---- playing
- * ---------------------------------------------------------------------------
- */
+/* ---- playing ------------------------------------------------------------ */
 static int demand(player *g, int exact) {
   plan_node *x = pick(g);
   tsh_err err = {.size = sizeof err};

@@ -1,0 +1,61 @@
+/* create.c - values from nothing, or from the host. */
+#include "priv.h"
+
+tsh_status plan_full(plan *p, dev *d, int dtype, const plan_shape *shape,
+                     const plan_operand *value, plan_node **out, tsh_err *err) {
+  *out = NULL;
+  if (!dtype)
+    dtype = value->kind == PLAN_REAL  ? TSH_f32
+            : value->kind == PLAN_INT ? TSH_i64
+                                      : TSH_bool;
+  if (!dev_has_dtype(d, dtype))
+    return dev_fail(err, TSH_EINVAL, "full: %s has no %s", dev_name(d),
+                    plan_dtype_name(dtype));
+  if (value->kind == PLAN_INT && !record_fits(value->num.i, dtype))
+    return dev_fail(err, TSH_EINVAL, "full: %lld does not fit %s",
+                    (long long)value->num.i, plan_dtype_name(dtype));
+  if (value->kind == PLAN_REAL && record_takes(dtype) != TAKES_F)
+    return dev_fail(err, TSH_EINVAL, "full: %g is no %s", value->num.f,
+                    plan_dtype_name(dtype));
+  if (node_device(p, d, err) == UINT32_MAX) return TSH_ENOMEM;
+  return record_map(p, TSH_OP_full, dtype, d, shape, value, 1, out, err);
+}
+
+tsh_status plan_iota(plan *p, dev *d, int dtype, const plan_shape *shape,
+                     plan_node **out, tsh_err *err) {
+  *out = NULL;
+  if (dtype != TSH_i64 && dtype != TSH_i32)
+    return dev_fail(err, TSH_EINVAL, "iota: positions are i64 or i32, not %s",
+                    plan_dtype_name(dtype));
+  if (node_device(p, d, err) == UINT32_MAX) return TSH_ENOMEM;
+  return record_map(p, TSH_OP_iota, dtype, d, shape, NULL, 0, out, err);
+}
+
+tsh_status plan_data(plan *p, dev *d, int dtype, const plan_shape *shape,
+                     const void *host, plan_node **out, tsh_err *err) {
+  uint64_t bytes = shape_bytes(shape, dtype);
+  plan_node *n = NULL;
+  plan_buf *b = NULL;
+  tsh_status rc = TSH_OK;
+  *out = NULL;
+  if (!dev_has_dtype(d, dtype))
+    return dev_fail(err, TSH_EINVAL, "tensor: %s has no %s", dev_name(d),
+                    plan_dtype_name(dtype));
+  if (node_device(p, d, err) == UINT32_MAX) return TSH_ENOMEM;
+  if (bytes && !(b = buf_new(p, d, bytes, err))) return TSH_ENOMEM;
+  if (bytes) TRY(dev_write(d, b->buf, 0, host, bytes, err));
+  p->counters.bytes_uploaded += bytes;
+  if (!(n = node_new(p))) {
+    rc = plan_nomem(err, "a tensor");
+    goto out;
+  }
+  n->op = TSH_OP_full; /* any creation op: a leaf has no inputs */
+  n->dtype = (uint8_t)dtype;
+  n->shape = shape;
+  n->d = d;
+  node_set_ready(p, n, b, 0, NULL);
+  *out = n;
+out:
+  buf_unref(p, b);
+  return rc;
+}
