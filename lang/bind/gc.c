@@ -12,10 +12,10 @@
 #define FULL_FLOOR  (64 * MIB) /* alive above 1.5 x: a full one */
 #define BIGGEST     3          /* tensors listed when memory is out */
 
-/* Young collections by themselves after the heap has doubled: seldom inside a
+/* Young collections by themselves after the heap has tripled: seldom inside a
  * step, since each forced one begins the count anew. */
 void lt_gc_start(lua_State *L) {
-  lua_gc(L, LUA_GCGEN, 100, 300);
+  lua_gc(L, LUA_GCGEN, 200, 300);
   lt_of(L)->full_above = FULL_FLOOR;
 }
 

@@ -38,10 +38,10 @@ static tsh_status isolate(plan *p, plan_trace *t, const uint8_t *live,
 }
 
 static tsh_status run_trace(plan *p, plan_trace *t, const uint8_t *live,
-                            int slab, run_result *r, plan_entry **used,
+                            int flags, run_result *r, plan_entry **used,
                             tsh_err *err) {
   uint64_t key;
-  plan_entry *e = cache_find(p, t, live, slab, &key);
+  plan_entry *e = cache_find(p, t, live, flags, &key);
   tsh_status rc = TSH_OK;
   *used = NULL;
   r->done = 0;
@@ -49,7 +49,7 @@ static tsh_status run_trace(plan *p, plan_trace *t, const uint8_t *live,
   if (e) {
     p->counters.plan_hits++;
   } else {
-    rc = plan_make(p, t, live, slab ? MAKE_SLAB : 0, &e, err);
+    rc = plan_make(p, t, live, flags & CACHE_SLAB ? MAKE_SLAB : 0, &e, err);
     if (rc != TSH_OK) return rc;
     cache_add(p, e, t, live, key);
   }
@@ -109,7 +109,8 @@ static tsh_status flush(plan *p, plan_node *const *nodes, int n, int flags,
     uint8_t *live = live_mask(p, &p->trace, exact);
     if (p->trace.n == 0) return TSH_OK;
     if (!live) return plan_nomem(err, "a plan");
-    rc = run_trace(p, &p->trace, live, !exact, &r, &e, err);
+    rc = run_trace(p, &p->trace, live, exact ? CACHE_EXACT : CACHE_SLAB, &r, &e,
+                   err);
     if (rc == TSH_OK) {
       retire(p, &p->trace);
       return TSH_OK;
@@ -242,6 +243,7 @@ tsh_status plan_demand(plan *p, plan_node *const *nodes, int n, int flags,
 
 static tsh_status explain_part(plan *p, plan_trace *part, const uint8_t *live,
                                FILE *out, tsh_err *err) {
+  if (!trace_find_donatable(part, 0)) return plan_nomem(err, "a plan");
   return plan_make_text(p, part, live, out, err);
 }
 

@@ -265,6 +265,7 @@ int cache_new(plan *p);
 void cache_free(plan *p);
 void cache_trim(plan *p); /* drops every plan and program */
 /* The plan of t with these live nodes, or NULL; *key for cache_add. */
+enum { CACHE_SLAB = 1, CACHE_EXACT = 2 };
 plan_entry *cache_find(plan *p, plan_trace *t, const uint8_t *live, int slab,
                        uint64_t *key);
 /* Takes e; it may be dropped at any later cache call. */

@@ -57,7 +57,6 @@ static tsh_status make_once(plan *p, const plan_trace *t, const uint8_t *live,
 static tsh_status make(plan *p, plan_trace *t, const uint8_t *live, int flags,
                        FILE *text, plan_entry **out, tsh_err *err) {
   tsh_status rc;
-  if (!trace_find_donatable(t)) return plan_nomem(err, "a plan");
   rc = make_once(p, t, live, flags, text, out, err);
   if (rc == TSH_EPENDING) /* a set could not take its leaf's memory */
     rc = make_once(p, t, live, flags |= MAKE_NO_UPDATE, text, out, err);

@@ -104,6 +104,7 @@ struct plan_node {
   dev *d;
   uint32_t at;          /* position in the trace while pending */
   uint32_t epoch, leaf; /* leaf number in the trace of that epoch */
+  uint32_t uses;        /* by nodes of that trace, while it is planned */
   const plan_shape *shape;
   plan_operand in[3];
   plan_attr *attr;
@@ -236,8 +237,9 @@ uint64_t shape_bytes(const plan_shape *s, int dtype); /* UINT64_MAX: too many */
 /* Appends a pending node (its inputs recorded, revived if gone); the trace
  * takes a reference. On failure the node is untouched. */
 tsh_status trace_add(plan_trace *t, plan_node *n, tsh_err *err);
-/* Fills t->donatable: leaves whose buffer a result may take. 0: no memory. */
-int trace_find_donatable(plan_trace *t);
+/* Fills t->donatable: leaves whose buffer a result may take; none unless the
+ * caller has just collected (exact). 0: no memory. */
+int trace_find_donatable(plan_trace *t, int exact);
 void trace_clear(plan *p, plan_trace *t); /* drops references, keeps memory */
 void trace_free(plan *p, plan_trace *t);
 /* Puts a node that is gone, and what it needs, back into the trace. */

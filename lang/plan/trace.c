@@ -98,22 +98,39 @@ static uint32_t encode_leaf(plan_trace *t, plan_node *x) {
   return k | IN_LEAF;
 }
 
-/* A buffer may be taken by a result when every node that owns it is a leaf of
- * this trace that nobody holds. */
+/* A leaf that is used by nodes of this trace and known to nobody else. A taped
+ * record keeps its inputs, to be computed again. */
+static int is_unheld(const plan_node *x) {
+  return x->buf && !x->holds && x->refs == x->uses &&
+         !(x->flags & (NODE_TAPED | NODE_SAVED));
+}
+
+static void count_uses(plan_trace *t) {
+  for (uint32_t i = 0; i < t->nseen; i++) t->seen[i]->uses = 0;
+  for (uint32_t i = 0; i < t->n; i++) {
+    plan_operand *in = node_in(t->node[i]);
+    if (t->node[i]->flags & NODE_TAPED) continue;
+    for (int k = 0; k < t->node[i]->nin; k++)
+      if (in[k].kind == PLAN_TENSOR) in[k].node->uses++;
+  }
+}
+
+/* A buffer may be taken by a result when every node that owns it is such a
+ * leaf. */
 static int donatable(const plan_node *x) {
   return x->buf && x->buf->unheld == x->buf->refs && !x->layout &&
          x->offset == 0 && x->buf->bytes == shape_bytes(x->shape, x->dtype);
 }
 
-int trace_find_donatable(plan_trace *t) {
+int trace_find_donatable(plan_trace *t, int exact) {
   if (!PLAN_GROW(t->donatable, t->donatable_cap, t->nleaf + 1)) return 0;
+  memset(t->donatable, 0, t->nleaf + 1);
+  if (!exact) return 1;
+  count_uses(t);
   for (uint32_t i = 0; i < t->nseen; i++)
     if (t->seen[i]->buf) t->seen[i]->buf->unheld = 0;
-  for (uint32_t i = 0; i < t->nseen; i++) {
-    plan_node *x = t->seen[i];
-    if (x->buf && !x->holds && !(x->flags & (NODE_TAPED | NODE_SAVED)))
-      x->buf->unheld++;
-  }
+  for (uint32_t i = 0; i < t->nseen; i++)
+    if (is_unheld(t->seen[i])) t->seen[i]->buf->unheld++;
   for (uint32_t k = 0; k < t->nleaf; k++)
     t->donatable[k] = (uint8_t)donatable(t->leaf[k]);
   return 1;

@@ -9,7 +9,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=${TEST_ROOT:-$(cd "$here/../.." && pwd)}
 build=$(cd "$1" && pwd)
-SUITE_LIMIT=600
+SUITE_LIMIT=300
 graphs=10000
 if [ "${2-}" = --asan ]; then graphs=500; fi
 logs=$build/test-logs
@@ -38,8 +38,7 @@ each() {
 }
 
 cd "$logs"
-# shellcheck disable=SC2016 # for the inner shell
-each unit "$build/tests/*.t" bash -c 'exec "$1" --timeout 120' -
+each unit "$build/tests/*.t" env
 each lua "$root/tests/lua/*.lua" "$TSH" run
 each shell "$root/tests/shell/*.sh" bash
 each conform "$build/plugins/*/.libs/*.so" "$TSH_CONFORM"

@@ -228,6 +228,35 @@ static void no_kernel_waits_for_itself(void) {
   rig_close(&r);
 }
 
+/* A value and parts of it, seen by one node in several ways. */
+static void one_value_seen_twice(void) {
+  rig r;
+  rig_open(&r, "cpu");
+  plan_node *x = ramp(&r, DIMS(4)), *u = mapn(&r, TSH_OP_add, x, 1), *c, *y;
+  plan_operand in[3];
+  c = map2(&r, TSH_OP_gt, expand(&r, x, DIMS(4, 4)),
+           reshape(&r, mapn(&r, TSH_OP_mul, x, 2), DIMS(4, 1)));
+  in[0] = operand_of(c); /* j > 2i ? u[i] : u[j] */
+  in[1] = operand_of(expand(&r, reshape(&r, u, DIMS(4, 1)), DIMS(4, 4)));
+  in[2] = operand_of(expand(&r, u, DIMS(4, 4)));
+  cr_assert_eq(plan_map(r.p, TSH_OP_where, in, 3, &y, &r.err), TSH_OK);
+  rig_own(&r, TSH_OK, y);
+  rig_drop_since(&r, 0, y);
+  cr_assert_eq(demand(&r, y, PLAN_EXACT), TSH_OK);
+  EXPECT(&r, y, 1, 1, 1, 1, 1, 2, 3, 2, 1, 2, 3, 4, 1, 2, 3, 4);
+  x = ramp(&r, DIMS(3));
+  u = mapn(&r, TSH_OP_add, x, 1);
+  plan_node *parts[2] = {u, x};
+  cr_assert_eq(plan_cat(r.p, parts, 2, 0, &c, &r.err), TSH_OK);
+  rig_own(&r, TSH_OK, c); /* 1 2 3 0 1 2 */
+  y = map2(&r, TSH_OP_mul, u, slice(&r, c, RANGE({1, 3, 1})));
+  y = map2(&r, TSH_OP_add, y, slice(&r, u, RANGE({2, 3, -1})));
+  rig_drop_since(&r, 0, y);
+  cr_assert_eq(demand(&r, y, PLAN_EXACT), TSH_OK);
+  EXPECT(&r, y, 2 + 3, 6 + 2, 0 + 1);
+  rig_close(&r);
+}
+
 static void no_limit_is_passed(void) {
   rig r;
   rig_open(&r, "example"); /* 256 instructions, 64 arguments */
@@ -246,5 +275,6 @@ static void no_limit_is_passed(void) {
 
 Test(group, what_one_kernel_cannot_hold_is_cut) {
   no_kernel_waits_for_itself();
+  one_value_seen_twice();
   no_limit_is_passed();
 }

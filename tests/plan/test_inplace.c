@@ -124,7 +124,8 @@ static void run(game *g) {
       TSH_OK, "%s", g->r.err.text);
 }
 
-static void play(const char *device, uint32_t seed) {
+static uint64_t play(const char *device, uint32_t seed) {
+  uint64_t in_place;
   game g = {.seed = seed * 2654435761u};
   rig_open(&g.r, device);
   for (int i = 0; i < VALUES; i++) {
@@ -148,11 +149,15 @@ static void play(const char *device, uint32_t seed) {
                 "%s, seed %u, step %d, held: %s", device, seed, step, g.r.text);
     memcpy(g.old, g.new, sizeof g.old);
   }
+  in_place = COUNTER(&g.r, in_place);
   rig_close(&g.r);
+  return in_place;
 }
 
 Test(inplace, any_mix_of_updates_gives_what_plain_arithmetic_does) {
-  for (uint32_t seed = 1; seed <= 300; seed++) play("cpu", seed);
+  uint64_t in_place = 0;
+  for (uint32_t seed = 1; seed <= 300; seed++) in_place += play("cpu", seed);
+  cr_expect_gt(in_place, 300);
   for (uint32_t seed = 301; seed <= 330; seed++) {
     play("example", seed);
     play("opaque", seed);

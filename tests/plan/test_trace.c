@@ -156,6 +156,15 @@ static void where_it_repeats(void) {
     cr_expect_not(plan_wants_cut(r.p));
   }
   cr_expect_geq(cuts, 20000 / 4096);
+  uint32_t tape; /* while one is open the trace is the tape */
+  cr_assert_eq(plan_tape_open(r.p, &tape, &r.err), TSH_OK);
+  for (int i = 0; i < 5000; i++) {
+    plan_node *z = mapn(&r, TSH_OP_add, y, 0);
+    rig_drop(&r, y);
+    y = z;
+    cr_assert_not(plan_wants_cut(r.p));
+  }
+  plan_tape_close(r.p, tape);
   EXPECT(&r, y, 20000);
   rig_close(&r);
 }
