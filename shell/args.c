@@ -1,5 +1,6 @@
 /* args.c - what did the user ask for on the command line? One table of options
  * and one of words (shell.h) drive the parser, the help and its guesses. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,8 +125,10 @@ static int apply(sh_args *a, int id, const char *text) {
     a->lt.plugin_path = text;
     break;
   case SH_OPTION_seed:
-    if (!*text || text[strspn(text, "0123456789")])
-      return sh_usage("--seed needs a whole number, not '%s'", text);
+    errno = 0;
+    if (!*text || text[strspn(text, "0123456789")] ||
+        (strtoll(text, NULL, 10), errno))
+      return sh_usage("--seed needs a whole number below 2^63, not '%s'", text);
     a->seed = text;
     break;
   case SH_OPTION_help:

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/select.h>
 #include <unistd.h>
 #include "shell.h"
@@ -47,6 +48,17 @@ static int wait_for_line(void) {
   return !sh_signal_taken();
 }
 
+/* After getline found no line. */
+static sh_line_result no_line(const sh_line *s, const char **text) {
+  int why = errno, failed = ferror(stdin);
+  clearerr(stdin);
+  if (s->interactive) fputc('\n', stdout);
+  if (why == EINTR && sh_signal_taken()) return SH_LINE_CANCEL;
+  if (!failed || s->interactive) return SH_LINE_END;
+  *text = strerror(why);
+  return SH_LINE_BAD;
+}
+
 sh_line_result sh_line_read(sh_line *s, const char *prompt, const char **text) {
   ssize_t length;
   *text = NULL;
@@ -60,11 +72,10 @@ sh_line_result sh_line_read(sh_line *s, const char *prompt, const char **text) {
   }
   errno = 0;
   length = getline(&s->text, &s->room, stdin);
-  if (length < 0) {
-    int cancelled = errno == EINTR && sh_signal_taken();
-    clearerr(stdin);
-    if (s->interactive) fputc('\n', stdout);
-    return cancelled ? SH_LINE_CANCEL : SH_LINE_END;
+  if (length < 0) return no_line(s, text);
+  if (memchr(s->text, 0, (size_t)length)) {
+    *text = "a zero byte in the line";
+    return SH_LINE_BAD;
   }
   if (length && s->text[length - 1] == '\n') s->text[--length] = '\0';
   if (length && s->text[length - 1] == '\r') s->text[--length] = '\0';

@@ -157,6 +157,11 @@ static int step(session *s) {
   case SH_LINE_END:
     rc = take_end(s);
     break;
+  case SH_LINE_BAD:
+    fprintf(stderr, "error: %s\n", line);
+    clear_entry(s);
+    s->code = LT_ERROR;
+    break;
   case SH_LINE_CANCEL:
     clear_entry(s);
     if (!s->interactive) rc = LT_INTERRUPTED;

@@ -80,13 +80,18 @@ int sh_help(lt *l, const char *topic, FILE *out, FILE *err); /* LT code */
 
 /* ---- line.c: where entries come from ------------------------------------ */
 typedef struct sh_line sh_line;
-typedef enum { SH_LINE, SH_LINE_END, SH_LINE_CANCEL } sh_line_result;
+typedef enum {
+  SH_LINE,
+  SH_LINE_END,
+  SH_LINE_CANCEL,
+  SH_LINE_BAD
+} sh_line_result;
 
 /* Reads stdin; interactive: it is a terminal, prompts are shown. Owned. */
 sh_line *sh_line_open(int interactive);
 void sh_line_close(sh_line *s); /* takes NULL */
 /* *text is borrowed until the next call, without its newline. CANCEL: Ctrl-C.
- * After END on a terminal reading may go on. */
+ * After END on a terminal reading may go on. BAD: text says what is wrong. */
 sh_line_result sh_line_read(sh_line *s, const char *prompt, const char **text);
 
 /* ---- signal.c ----------------------------------------------------------- */

@@ -18,7 +18,7 @@ int64_t lt_arg_whole(lua_State *L, int i, const char *what) {
   if (lt_is_whole(L, i, &v)) return v;
   if (lua_type(L, i) == LUA_TNUMBER)
     lt_fail(L, NULL, "%s must be a whole number, got %f", what,
-            lua_tonumber(L, i));
+            lt_shown(lua_tonumber(L, i)));
   lt_fail(L, NULL, "%s must be a whole number, got %s", what,
           lt_type_name(L, i));
   return 0;
@@ -119,6 +119,16 @@ const plan_shape *lt_shape_of(lua_State *L, int rank, const int64_t *dim) {
   return s;
 }
 
+/* ---- names -------------------------------------------------------------- */
+const char *lt_arg_word(lua_State *L, int i) {
+  size_t n;
+  const char *word = lua_tolstring(L, i, &n);
+  if (strlen(word) != n)
+    lt_fail(L, NULL, "a name has no zero byte, this one has it after '%s'",
+            word);
+  return word;
+}
+
 /* ---- dtypes and devices ------------------------------------------------- */
 #define NAME_X(id, name, type, bytes, kind) #name,
 static const char *const dtype_names[] = {TSH_DTYPES(NAME_X) NULL};
@@ -134,12 +144,13 @@ static const char *const other_names[][2] = {
     {"boolean", "bool"},  {"complex64", "c64"}};
 
 int lt_arg_dtype(lua_State *L, int i) {
-  const char *name = lua_tostring(L, i), *near = NULL;
+  const char *name, *near = NULL;
   int dtype = 0;
   char hint[64];
   if (lua_type(L, i) != LUA_TSTRING)
     lt_fail(L, NULL, "a dtype is a word like \"f32\", got %s",
             lt_type_name(L, i));
+  name = lt_arg_word(L, i);
   if ((dtype = plan_dtype_find(name)) != 0) return dtype;
   for (size_t k = 0; k < sizeof other_names / sizeof *other_names; k++)
     if (strcmp(name, other_names[k][0]) == 0) near = other_names[k][1];
@@ -160,7 +171,7 @@ dev *lt_arg_device(lua_State *L, int i) {
   if (lua_type(L, i) != LUA_TSTRING)
     lt_fail(L, NULL, "a device is a word like \"cpu\", got %s",
             lt_type_name(L, i));
-  if (dev_get(lt_of(L)->devices, lua_tostring(L, i), &d, &err) != TSH_OK)
+  if (dev_get(lt_of(L)->devices, lt_arg_word(L, i), &d, &err) != TSH_OK)
     lt_raise(L, &err, NULL);
   lt_device_seen(lt_of(L), d);
   return d;

@@ -195,7 +195,8 @@ void lt_number_fit(lua_State *L, plan_operand *v, int dtype) {
   plan_operand was = *v;
   if (lt_number_as(v, dtype)) return;
   if (was.kind == PLAN_REAL)
-    lt_fail(L, NULL, "%f does not fit %s", was.num.f, plan_dtype_name(dtype));
+    lt_fail(L, NULL, "%f does not fit %s", lt_shown(was.num.f),
+            plan_dtype_name(dtype));
   if (was.kind == PLAN_BOOL)
     lt_fail(L, NULL, "a boolean does not fit %s", plan_dtype_name(dtype));
   lt_fail(L, NULL, "%I does not fit %s", (LUAI_UACINT)was.num.i,

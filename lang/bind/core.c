@@ -57,6 +57,12 @@ static int core_is_tensor(lua_State *L) {
   return 1;
 }
 
+/* "a tensor", "a number", "nil": for messages. */
+static int core_kind(lua_State *L) {
+  lua_pushstring(L, lt_type_name(L, 1));
+  return 1;
+}
+
 static int core_id(lua_State *L) {
   lua_pushinteger(L, (lua_Integer)(uintptr_t)arg(L, 1));
   return 1;
@@ -269,6 +275,7 @@ int lt_open_tsh_core(lua_State *L) {
                                  {"count", core_count},
                                  {"alias", core_alias},
                                  {"is_tensor", core_is_tensor},
+                                 {"kind", core_kind},
                                  {"map", core_map},
                                  {"fold", core_fold},
                                  {"dot", core_dot},

@@ -129,31 +129,55 @@ static int create_full_like(lua_State *L) {
 }
 
 /* ---- arange ------------------------------------------------------------- */
+static double as_real(const plan_operand *v) {
+  return v->kind == PLAN_INT ? (double)v->num.i : v->num.f;
+}
+
+/* A whole end of a range of integers is one of them: 1e18 is exact. */
+static void make_whole(plan_operand *v) {
+  if (v->kind != PLAN_REAL || v->num.f != rint(v->num.f)) return;
+  if (fabs(v->num.f) >= 0x1p63) return;
+  v->num.i = (int64_t)v->num.f;
+  v->kind = PLAN_INT;
+}
+
+static int64_t whole_steps(int64_t a, int64_t b, int64_t step) {
+  uint64_t span;
+  if (step > 0 ? b < a : b > a) return 0;
+  span = step > 0 ? (uint64_t)b - (uint64_t)a : (uint64_t)a - (uint64_t)b;
+  span /= step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
+  return span >= INT64_MAX ? INT64_MAX : (int64_t)span + 1;
+}
+
+/* 0.1 * 3 is above 0.3: a hair of the span still counts as the end, but less
+ * than a step. */
+static int64_t real_steps(lua_State *L, double a, double b, double step) {
+  double n = (b - a) / step;
+  n = floor(n + fmin(fabs(n) * 4e-16 + 1e-12, 1e-3));
+  if (n != n || fabs(n) > 0x1p62)
+    lt_fail(L, NULL, "from %f to %f by %f is no number of steps", lt_shown(a),
+            lt_shown(b), lt_shown(step));
+  return n < 0 ? 0 : (int64_t)n + 1;
+}
+
 /* Elements of first, first+step ... last, the end included, as Lua's for. */
 static int64_t steps_between(lua_State *L, const plan_operand *a,
-                             const plan_operand *b, const plan_operand *s) {
-  if (a->kind == PLAN_INT && b->kind == PLAN_INT && s->kind == PLAN_INT) {
-    int64_t step = s->num.i;
-    uint64_t span;
-    if (step == 0) lt_fail(L, NULL, "the step is 0");
-    if (step > 0 ? b->num.i < a->num.i : b->num.i > a->num.i) return 0;
-    span = step > 0 ? (uint64_t)b->num.i - (uint64_t)a->num.i
-                    : (uint64_t)a->num.i - (uint64_t)b->num.i;
-    span /= step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
-    return span >= INT64_MAX ? INT64_MAX : (int64_t)span + 1;
-  } else {
-    double from = a->kind == PLAN_INT ? (double)a->num.i : a->num.f;
-    double to = b->kind == PLAN_INT ? (double)b->num.i : b->num.f;
-    double step = s->kind == PLAN_INT ? (double)s->num.i : s->num.f;
-    double n;
-    if (step == 0) lt_fail(L, NULL, "the step is 0");
-    /* 0.1 * 3 is above 0.3: a hair of the span still counts as the end. */
-    n = floor((to - from) / step * (1 + 4e-16) + 1e-12);
-    if (n != n || fabs(n) > 0x1p62)
-      lt_fail(L, NULL, "from %f to %f by %f is no number of steps", from, to,
-              step);
-    return n < 0 ? 0 : (int64_t)n + 1;
-  }
+                             plan_operand *b, const plan_operand *step) {
+  if (as_real(step) == 0) lt_fail(L, NULL, "the step is 0");
+  if (a->kind == PLAN_INT && step->kind == PLAN_INT) make_whole(b);
+  if (a->kind == PLAN_INT && step->kind == PLAN_INT && b->kind == PLAN_INT)
+    return whole_steps(a->num.i, b->num.i, step->num.i);
+  return real_steps(L, as_real(a), as_real(b), as_real(step));
+}
+
+/* The first and the last of n > 0 integers must be numbers of the dtype. */
+static void ends_fit(lua_State *L, plan_operand a, int64_t step, int64_t n,
+                     int dtype) {
+  int kind = plan_dtype_kind(dtype);
+  if (kind != TSH_KIND_INT && kind != TSH_KIND_UINT) return;
+  lt_number_fit(L, &a, dtype);
+  a.num.u += (uint64_t)(n - 1) * (uint64_t)step;
+  lt_number_fit(L, &a, dtype);
 }
 
 static void arg_number(lua_State *L, int i, plan_operand *v) {
@@ -181,6 +205,9 @@ static int create_arange(lua_State *L) {
   if (last > 2) arg_number(L, 3, &step);
   n = steps_between(L, &a, &b, &step);
   lt_shape_of(L, 1, &n);
+  if (n > 0 && s.dtype && a.kind == PLAN_INT && step.kind == PLAN_INT)
+    ends_fit(L, a, step.num.i, n, s.dtype);
+  if (n <= 1 && step.kind == PLAN_INT) step.num.i = 1; /* it is not taken */
   l = lt_begin(L);
   out = lt_tensor_new(L);
   err.size = sizeof err;
@@ -204,6 +231,9 @@ static int create_linspace(lua_State *L) {
   arg_number(L, 2, &b);
   n = lt_arg_whole(L, 3, "the number of elements");
   if (n < 0) return lt_fail(L, NULL, "a size cannot be %I", n);
+  if (s.dtype && plan_dtype_kind(s.dtype) != TSH_KIND_FLOAT)
+    return lt_fail(L, NULL, "its numbers are floats, not %s",
+                   plan_dtype_name(s.dtype));
   a.num.f = lua_tonumber(L, 1);
   a.kind = PLAN_REAL;
   if (n > 1) step.num.f = (lua_tonumber(L, 2) - a.num.f) / (double)(n - 1);

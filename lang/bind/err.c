@@ -98,7 +98,7 @@ static int fact_of(lua_State *L, int i, const char *name, int length,
     snprintf(value, sizeof value, LUA_INTEGER_FMT,
              (LUAI_UACINT)lua_tointeger(L, i));
   else if (lua_type(L, i) == LUA_TNUMBER)
-    snprintf(value, sizeof value, "%.14g", lua_tonumber(L, i));
+    snprintf(value, sizeof value, "%.14g", lt_shown(lua_tonumber(L, i)));
   else
     return 0;
   snprintf(text, size, "%.*s: %s", length, name, value);

@@ -54,6 +54,27 @@ static int is_named(lua_State *L) {
   return named;
 }
 
+/* Keys besides 1..n. A list lies in the array part of its table, what follows
+ * its last key there are the others; of a short one every key is looked at,
+ * as it may be {[1]=1, [3]=3}. */
+static void check_keys(lua_State *L, const walk *w, int depth, int64_t n) {
+  enum { SHORT = 64 };
+  char text[200];
+  int64_t k;
+  if (n < SHORT)
+    lua_pushnil(L);
+  else
+    lua_pushinteger(L, n);
+  while (lua_next(L, -2)) {
+    lua_pop(L, 1);
+    if (lua_isinteger(L, -1) && (k = lua_tointeger(L, -1)) >= 1 && k <= n)
+      continue;
+    lt_fail(L, NULL, "%s has the key %s, which is no position 1..%I",
+            depth ? place(w, depth, text, sizeof text) : "the table",
+            luaL_tolstring(L, -1, NULL), (LUAI_UACINT)n);
+  }
+}
+
 static void check_table(lua_State *L, const walk *w, int depth) {
   char text[200], first[200];
   lua_Unsigned n = lua_rawlen(L, -1);
@@ -65,6 +86,7 @@ static void check_table(lua_State *L, const walk *w, int depth) {
   if ((int64_t)n == w->dim[depth]) {
     if (n == 0 && is_named(L))
       lt_fail(L, NULL, "a table with names is no list of numbers");
+    check_keys(L, w, depth, (int64_t)n);
     return;
   }
   for (int i = 0; i < depth; i++) other.at[i] = 1;
@@ -153,7 +175,7 @@ static int fill(lua_State *L, walk *w, int depth) {
 static void does_not_fit(lua_State *L, const walk *w) {
   char text[200], number[40];
   if (w->value.kind == PLAN_REAL)
-    snprintf(number, sizeof number, "%.14g", w->value.num.f);
+    snprintf(number, sizeof number, "%.14g", lt_shown(w->value.num.f));
   else
     snprintf(number, sizeof number, LUA_INTEGER_FMT,
              (LUAI_UACINT)w->value.num.i);

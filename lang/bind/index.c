@@ -24,13 +24,14 @@ static const char *pair_hint(lua_State *L, int i) {
 static void out_of_range(lua_State *L, int index, int axis, int64_t at,
                          int64_t extent) {
   const char *hint = NULL;
+  if (extent == 0)
+    lt_fail(L, NULL, "position %I: axis %d has no element", at, axis + 1);
   if (at == 0)
     hint = "positions count from 1";
   else if (at == extent + 1 && lua_type(L, index) == LUA_TNUMBER)
     hint = "for i, row in t:rows() do visits every row";
   else
     hint = pair_hint(L, index);
-  if (extent == 0) lt_fail(L, hint, "%I: axis %d has no element", at, axis + 1);
   lt_fail(L, hint, "%I is outside 1..%I of axis %d", at, extent, axis + 1);
 }
 
@@ -154,7 +155,7 @@ static int kind_of_item(lua_State *L, int i, lua_Integer k) {
   const char *word;
   int kind = ITEM;
   if (lua_rawgeti(L, i, k) == LUA_TSTRING) {
-    word = lua_tostring(L, -1);
+    word = lt_arg_word(L, -1);
     if (strcmp(word, REST) == 0)
       kind = ITEM_REST;
     else if (strcmp(word, NEW_AXIS) == 0)
@@ -315,7 +316,7 @@ static int field(lua_State *L, plan_node *x) {
   lua_pushvalue(L, 2);
   if (lua_rawget(L, -2) != LUA_TNIL) return 1;
   lua_settop(L, 2);
-  name = lua_tostring(L, 2);
+  name = lt_arg_word(L, 2);
   if (strcmp(name, "shape") == 0)
     lt_shape_push(L, plan_shape_of(x));
   else if (strcmp(name, "dtype") == 0)

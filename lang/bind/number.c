@@ -1,5 +1,6 @@
-/* number.c - MAP ops of Lua numbers alone: computed in double, no tensor is
- * made, so cos(0.1) is a number. Whole results of whole numbers stay whole. */
+/* number.c - MAP ops of Lua numbers alone: no tensor is made, so cos(0.1) is a
+ * number. Integers are computed as such where tensors of them are, all else in
+ * double; whole results of whole numbers stay whole. */
 #include <math.h>
 #include "priv.h"
 
@@ -65,7 +66,7 @@ static int bits(lua_State *L, int op, int n) {
       v[i] = lua_toboolean(L, i + 1);
     } else if (!lt_is_whole(L, i + 1, &v[i])) {
       return lt_fail(L, NULL, "%f has no bits; they are of whole numbers",
-                     lua_tonumber(L, i + 1));
+                     lt_shown(lua_tonumber(L, i + 1)));
     }
   }
   switch (op) {
@@ -108,7 +109,71 @@ static int choose(lua_State *L, int op) {
   return 1;
 }
 
+/* Of integers as the tensor's: exact, wrapping, no trap. 0: not such an op. */
+static int exact(int op, int64_t a, int64_t b, int64_t *out) {
+  uint64_t u = (uint64_t)a, v = (uint64_t)b;
+  int64_t rest = b == 0 || b == -1 ? 0 : a % b;
+  int turned = rest != 0 && (a ^ b) < 0; /* rounding down is not cutting */
+  switch (op) {
+  case TSH_OP_add:
+    u += v;
+    break;
+  case TSH_OP_sub:
+    u -= v;
+    break;
+  case TSH_OP_mul:
+    u *= v;
+    break;
+  case TSH_OP_square:
+    u *= u;
+    break;
+  case TSH_OP_neg:
+    u = 0 - u;
+    break;
+  case TSH_OP_abs:
+    u = a < 0 ? 0 - u : u;
+    break;
+  case TSH_OP_relu:
+    u = a < 0 ? 0 : u;
+    break;
+  case TSH_OP_floor:
+  case TSH_OP_ceil:
+  case TSH_OP_trunc:
+  case TSH_OP_round:
+    break;
+  case TSH_OP_floordiv:
+    u = b == 0    ? UINT64_MAX
+        : b == -1 ? 0 - u
+                  : (uint64_t)(a / b) - (uint64_t)turned;
+    break;
+  case TSH_OP_mod:
+    u = b == 0 ? u : (uint64_t)rest + (turned ? v : 0);
+    break;
+  case TSH_OP_fmod:
+    u = b == 0 ? u : (uint64_t)rest;
+    break;
+  default:
+    return 0;
+  }
+  *out = (int64_t)u;
+  return 1;
+}
+
+/* Above 2^53 doubles do not tell neighbours apart. 0: not such an op. */
+static int compare(lua_State *L, int op) {
+  static const int sign[] = {
+      [TSH_OP_eq] = LUA_OPEQ, [TSH_OP_ne] = LUA_OPEQ, [TSH_OP_lt] = LUA_OPLT,
+      [TSH_OP_le] = LUA_OPLE, [TSH_OP_gt] = LUA_OPLT, [TSH_OP_ge] = LUA_OPLE};
+  int turned = op == TSH_OP_gt || op == TSH_OP_ge;
+  if (op < TSH_OP_eq || op > TSH_OP_ge) return 0;
+  if (!lua_isinteger(L, 1) || !lua_isinteger(L, 2)) return 0;
+  lua_pushboolean(L, lua_compare(L, turned ? 2 : 1, turned ? 1 : 2, sign[op]) ^
+                         (op == TSH_OP_ne));
+  return 1;
+}
+
 int lt_number_map(lua_State *L, int op, int n) {
+  int64_t integer;
   double v[3] = {0, 0, 0}, r;
   int whole =
       rows[op].gives == SAME && (rows[op].takes & I) && op != TSH_OP_div;
@@ -119,6 +184,12 @@ int lt_number_map(lua_State *L, int op, int n) {
   for (int i = 0; i < n; i++) {
     v[i] = number_at(L, i + 1);
     whole &= lua_isinteger(L, i + 1);
+  }
+  if (compare(L, op)) return 1;
+  if (whole && exact(op, lua_tointeger(L, 1), n > 1 ? lua_tointeger(L, 2) : 0,
+                     &integer)) {
+    lua_pushinteger(L, integer);
+    return 1;
   }
   r = compute(op, v[0], v[1], v[2]);
   if (rows[op].gives == BOOL)

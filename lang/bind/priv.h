@@ -8,6 +8,7 @@
 #ifndef LT_PRIV_H
 #define LT_PRIV_H
 
+#include <math.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <lauxlib.h>
@@ -253,6 +254,10 @@ void lt_push_biggest(lua_State *L, const char **fact);
 
 /* args.c */
 int lt_is_whole(lua_State *L, int i, int64_t *out);
+/* For a text: nan has no sign, but printf shows one. */
+static inline double lt_shown(double v) { return v != v ? fabs(v) : v; }
+/* The string at i as a name; raises when a zero byte would cut it. */
+const char *lt_arg_word(lua_State *L, int i);
 int64_t lt_arg_whole(lua_State *L, int i, const char *what);
 void lt_arg_operand(lua_State *L, int i, plan_operand *out);
 int lt_axis(lua_State *L, int64_t axis, int rank); /* from 1 or -1 to from 0 */

@@ -69,7 +69,8 @@ static int shape_len(lua_State *L) {
 static int shape_eq(lua_State *L) {
   int p = lt_shape_test(L, 1) ? 1 : 2, equal = 1;
   const plan_shape *s = lt_shape_test(L, p), *t = lt_shape_test(L, 3 - p);
-  if (t) {
+  if (!s) luaL_typeerror(L, 1, "shape"); /* called by hand */
+  if (t || lua_type(L, 3 - p) != LUA_TTABLE) {
     lua_pushboolean(L, s == t);
     return 1;
   }
@@ -112,10 +113,10 @@ static int shape_concat(lua_State *L) {
 
 static int next_extent(lua_State *L) {
   const plan_shape *s = self(L);
-  int64_t i = lua_isnil(L, 2) ? 1 : lua_tointeger(L, 2) + 1;
-  if (i > (int64_t)s->rank) return 0;
-  lua_pushinteger(L, i);
-  lua_pushinteger(L, s->dim[i - 1]);
+  int64_t i = lua_isnoneornil(L, 2) ? 0 : lua_tointeger(L, 2);
+  if (i < 0 || i >= (int64_t)s->rank) return 0;
+  lua_pushinteger(L, i + 1);
+  lua_pushinteger(L, s->dim[i]);
   return 2;
 }
 
@@ -143,14 +144,28 @@ static void push_new(lua_State *L, const plan_shape *s) {
   lua_setfield(L, -2, "__index");
   lua_pushliteral(L, "shape");
   lua_setfield(L, -2, "__name");
+  /* getmetatable shows a word; setmetatable is refused. */
+  lua_pushliteral(L, "shape");
+  lua_setfield(L, -2, "__metatable");
   lua_pushlightuserdata(L, (void *)(uintptr_t)s);
   lua_rawsetp(L, -2, &shape_key);
   lua_setmetatable(L, -2);
 }
 
+/* A proxy is shared by all tensors of its shape: what rawset or debug did to
+ * the one on top must not reach them. */
+static int is_good(lua_State *L, const plan_shape *s) {
+  if (lt_shape_test(L, -1) != s) return 0;
+  lua_pushnil(L);
+  if (!lua_next(L, -2)) return 1;
+  lua_pop(L, 2);
+  return 0;
+}
+
 void lt_shape_push(lua_State *L, const plan_shape *s) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &cache_key);
-  if (lua_rawgeti(L, -1, (lua_Integer)s->id) == LUA_TNIL) {
+  lua_rawgeti(L, -1, (lua_Integer)s->id);
+  if (!is_good(L, s)) {
     lua_pop(L, 1);
     push_new(L, s);
     lua_pushvalue(L, -1);

@@ -18,8 +18,22 @@ local function labels_from_one(y)
   return y + 1
 end
 
+local function check_path(path)
+  if type(path) ~= "string" then
+    core.fail("read: argument 1 must be a path, got " .. core.kind(path))
+  end
+  if path:find("\0", 1, true) then
+    core.fail("read: a path has no zero byte")
+  end
+end
+
 local function csv(path, options)
+  check_path(path)
   options = options or {}
+  if type(options) ~= "table" then
+    core.fail("read: options are a table like {labels=true}, got "
+      .. core.kind(options))
+  end
   check_options(options)
   local x, y, header = core.read_csv(path, options.labels == true)
   if y then y = labels_from_one(y) end
@@ -37,9 +51,7 @@ local readers = { csv = csv, txt = csv, tsv = csv }
 --- of what is wrong.
 --- Example: local x, y = read("digits.csv", {labels = true})
 local function read(path, options)
-  if type(path) ~= "string" then
-    core.fail("read: argument 1 must be a path, got " .. type(path))
-  end
+  check_path(path)
   local ending = path:match("%.(%w+)$")
   local reader = ending and readers[ending:lower()]
   if not reader then

@@ -164,7 +164,7 @@ end
 local function check_result(name, y)
   if not core.is_tensor(y) then
     core.fail(("%s: the function must return a tensor of one element, got %s")
-      :format(name, type(y)))
+      :format(name, core.kind(y)))
   end
   if FLOAT[y.dtype] and #y.shape == 0 then return end
   core.fail(("%s: the function must return one float number, got %s")
@@ -187,7 +187,7 @@ end
 local function check_function(name, f, n)
   if type(f) ~= "function" and not (getmetatable(f) or {}).__call then
     core.fail(("%s: argument 1 must be a function, got %s"):format(name,
-      type(f)))
+      core.kind(f)))
   end
   if n == nil then return 1 end
   if math.type(n) == "integer" and n >= 1 then return n end

@@ -27,6 +27,10 @@ end
 --- Example: nn.sequence{nn.linear(2, 8), nn.tanh, nn.linear(8, 1)}
 function nn.sequence(layers)
   local spec = { kind = "sequence" }
+  if type(layers) ~= "table" then
+    core.fail("nn.sequence: argument 1 must be a list of specs, got "
+      .. core.kind(layers))
+  end
   for i, layer in ipairs(layers) do
     if type(layer) ~= "table" or not layer.kind then
       core.fail(("nn.sequence: layer %d is no spec: %s"):format(i,
@@ -170,7 +174,11 @@ end
 --- mse(x, y): mean of (x - y)^2 over all elements; x and y of one shape.
 --- Example: mse(tensor{1.0, 2.0}, tensor{1.0, 4.0}) --> 2
 local function mse(x, y)
-  if core.is_tensor(x) and core.is_tensor(y) and x.shape ~= y.shape then
+  if not (core.is_tensor(x) and core.is_tensor(y)) then
+    core.fail(("mse: two tensors are needed, got %s and %s"):format(
+      core.kind(x), core.kind(y)))
+  end
+  if x.shape ~= y.shape then
     core.fail(("mse: shapes differ: %s and %s"):format(tostring(x.shape),
       tostring(y.shape)))
   end

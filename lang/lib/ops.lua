@@ -15,13 +15,49 @@ local function where(c, x, y) return map("where", c, x, y) end
 
 -- ---- arguments -------------------------------------------------------------
 
-local function check_tensor(name, x)
+local function refuse(name, i, want, x)
+  core.fail(("%s: argument %d must be %s, got %s"):format(name, i, want,
+    core.kind(x)))
+end
+
+local function check_tensor(name, x, i)
   if core.is_tensor(x) then return x end
-  core.fail(("%s: argument 1 must be a tensor, got %s"):format(name, type(x)))
+  refuse(name, i or 1, "a tensor", x)
+end
+
+local function is_operand(x)
+  return core.is_tensor(x) or type(x) == "number" or type(x) == "boolean"
+end
+
+-- A tensor or a number.
+local function check_operand(name, x, i)
+  if is_operand(x) then return x end
+  refuse(name, i, "a tensor or a number", x)
+end
+
+-- Two of them, at least one a tensor.
+local function check_pair(name, x, y)
+  if not (core.is_tensor(x) or core.is_tensor(y)) then check_tensor(name, x) end
+  check_operand(name, x, 1)
+  check_operand(name, y, 2)
+end
+
+-- A number in the shape and the float dtype of y; a tensor as it is.
+local function spread(x, y)
+  if core.is_tensor(x) then return x end
+  if type(x) == "boolean" then x = x and 1 or 0 end
+  return core.full(y.shape, x, FLOAT[y.dtype] and y.dtype or "f32", y.device)
 end
 
 local function to_float(x)
   return FLOAT[x.dtype] and x or x:cast("f32")
+end
+
+local function has_word(words, word)
+  for w in words:gmatch("%S+") do
+    if w == word then return true end
+  end
+  return false
 end
 
 -- The options of a call, its main one also as a plain argument.
@@ -29,7 +65,7 @@ local function options(name, value, main, known)
   if value == nil then return {} end
   if type(value) ~= "table" then return { [main] = value } end
   for k in pairs(value) do -- order-free
-    if not known:find("%f[%w_]" .. tostring(k) .. "%f[^%w_]") then
+    if not has_word(known, k) then
       core.fail(("%s: unknown option '%s'"):format(name, tostring(k)),
         "it has: " .. known)
     end
@@ -37,22 +73,49 @@ local function options(name, value, main, known)
   return value
 end
 
-local function positive_axis(name, x, axis)
-  local rank = #x.shape
+local function number_option(name, o, key, default)
+  local v = o[key]
+  if v == nil then return default end
+  if type(v) == "number" then return v end
+  core.fail(("%s: %s must be a number, got %s"):format(name, key, core.kind(v)))
+end
+
+-- v as an integer, also a float like 784 / 2.
+local function whole_number(name, what, v)
+  local i = type(v) == "number" and math.tointeger(v)
+  if i then return i end
+  core.fail(("%s: %s must be a whole number, got %s"):format(name, what,
+    type(v) == "number" and tostring(v) or core.kind(v)))
+end
+
+local function axis_below(name, rank, axis)
+  axis = whole_number(name, "an axis", axis)
   local at = axis < 0 and axis + rank + 1 or axis
   if at >= 1 and at <= rank then return at end
-  core.fail(("%s: axis %d is outside 1..%d"):format(name, axis, rank))
+  if rank == 0 then
+    core.fail(("%s: axis %d of a tensor that has no axes"):format(name, axis))
+  end
+  core.fail(("%s: axis %d is outside 1..%d"):format(name, axis, rank),
+    axis == 0 and "axes count from 1" or nil)
+end
+
+local function positive_axis(name, x, axis)
+  return axis_below(name, #x.shape, axis)
 end
 
 -- All axes, one or several, as an array counted from 1.
 local function axes_of(name, x, axis)
-  local axes = {}
+  local axes, seen = {}, {}
   if axis == nil then
     for i = 1, #x.shape do axes[i] = i end
-  elseif type(axis) == "table" then
-    for i, a in ipairs(axis) do axes[i] = positive_axis(name, x, a) end
-  else
-    axes[1] = positive_axis(name, x, axis)
+    return axes
+  end
+  for i, a in ipairs(type(axis) == "table" and axis or { axis }) do
+    axes[i] = positive_axis(name, x, a)
+    if seen[axes[i]] then
+      core.fail(("%s: axis %d is given twice"):format(name, a))
+    end
+    seen[axes[i]] = true
   end
   return axes
 end
@@ -82,6 +145,8 @@ local function clamp(x, lo, hi)
     local o = options("clamp", lo, "min", "min max")
     lo, hi = o.min, o.max
   end
+  if lo ~= nil then check_operand("clamp", lo, 2) end
+  if hi ~= nil then check_operand("clamp", hi, 3) end
   if lo ~= nil then x = where(map("ge", x, lo) | x:isnan(), x, lo) end
   if hi ~= nil then x = where(map("le", x, hi) | x:isnan(), x, hi) end
   return x
@@ -93,11 +158,14 @@ end
 local function nan_to_num(x, opts)
   check_tensor("nan_to_num", x)
   local o = options("nan_to_num", opts, "nan", "nan posinf neginf")
-  local largest = LARGEST[x.dtype]
-  if not largest then return x end
-  local y = where(x:isnan(), o.nan or 0.0, x)
-  y = where(x:eq(inf), o.posinf or largest, y)
-  return where(x:eq(-inf), o.neginf or -largest, y)
+  local largest = LARGEST[x.dtype] or 0
+  local of_nan = number_option("nan_to_num", o, "nan", 0.0)
+  local above = number_option("nan_to_num", o, "posinf", largest)
+  local below = number_option("nan_to_num", o, "neginf", -largest)
+  if not LARGEST[x.dtype] then return x end
+  local y = where(x:isnan(), of_nan, x)
+  y = where(x:eq(inf), above, y)
+  return where(x:eq(-inf), below, y)
 end
 
 --- isclose(x, y, {rtol=1e-5, atol=1e-8, equal_nan=false}): bool, true where
@@ -105,21 +173,26 @@ end
 --- Example: isclose(tensor{1.0, 2.0}, tensor{1.000001, 2.1}) --> true false
 local function isclose(x, y, opts)
   check_tensor("isclose", x)
+  check_operand("isclose", y, 2)
   local o = options("isclose", opts, "rtol", "rtol atol equal_nan")
+  local rtol = number_option("isclose", o, "rtol", 1e-5)
+  local atol = number_option("isclose", o, "atol", 1e-8)
   if not FLOAT[x.dtype] then x = x:cast("f64") end
-  if core.is_tensor(y) and not FLOAT[y.dtype] then y = y:cast("f64") end
-  local size = map("abs", y * 1)
-  local bound = size * (o.rtol or 1e-5) + (o.atol or 1e-8)
+  y = spread(y, x)
+  if not FLOAT[y.dtype] then y = y:cast("f64") end
+  local size = map("abs", y)
+  local bound = size * rtol + atol
   local close = map("abs", x - y):le(bound) & size:lt(inf) | map("eq", x, y)
   if not o.equal_nan then return close end
-  return close | x:isnan() & map("isnan", y * 1)
+  return close | x:isnan() & y:isnan()
 end
 
 --- hypot(x, y): sqrt(x^2 + y^2) without overflow on the way; the gradient at
 --- (0, 0) is 0.
 --- Example: hypot(tensor{3.0}, tensor{4.0}) --> 5
 local function hypot(x, y)
-  local a, b = map("abs", x), map("abs", y)
+  check_pair("hypot", x, y)
+  local a, b = map("abs", spread(x, y)), map("abs", spread(y, x))
   local large, small = map("maximum", a, b), map("minimum", a, b)
   local usual = large:gt(0) & large:lt(inf)
   local safe = where(usual, large, 1)
@@ -133,7 +206,8 @@ end
 local function leaky_relu(x, slope)
   check_tensor("leaky_relu", x)
   local o = options("leaky_relu", slope, "slope", "slope")
-  return where(x:gt(0), x, x * (o.slope or 0.01))
+  local at = o.slope == nil and 0.01 or check_operand("leaky_relu", o.slope, 2)
+  return where(x:gt(0), x, x * at)
 end
 
 --- silu(x): x * sigmoid(x), also known as swish.
@@ -165,6 +239,7 @@ end
 --- logaddexp(x, y): log(e^x + e^y) without overflow.
 --- Example: logaddexp(tensor{1000.0}, tensor{1000.0}) --> 1000.7
 local function logaddexp(x, y)
+  check_pair("logaddexp", x, y)
   local m = finite(to_float(map("maximum", x, y)))
   return map("log", map("exp", x - m) + map("exp", y - m)) + m
 end
@@ -194,8 +269,9 @@ end
 local function std(x, opts)
   check_tensor("std", x)
   local o = options("std", opts, "axis", "axis keep correction")
-  return safe_sqrt(x:var({ axis = o.axis, keep = o.keep,
-    correction = o.correction }))
+  local axes = o.axis ~= nil and axes_of("std", x, o.axis) or nil
+  return safe_sqrt(x:var({ axis = axes, keep = o.keep,
+    correction = number_option("std", o, "correction") }))
 end
 
 --- norm(x, p) or norm(x, {p=2, axis=, keep=}): the p-norm, p a number above 0
@@ -205,13 +281,14 @@ local function norm(x, opts)
   x = to_float(check_tensor("norm", x))
   local o = options("norm", opts, "p", "p axis keep")
   local axes, p = axes_of("norm", x, o.axis), o.p or 2
+  if type(p) ~= "number" or not (p > 0) then
+    core.fail("norm: p must be a number above 0, got "
+      .. (type(p) == "number" and tostring(p) or core.kind(p)))
+  end
   if p == 2 then return safe_sqrt(fold("sum", x:square(), axes, o.keep)) end
   local size = map("abs", x)
   if p == 1 then return fold("sum", size, axes, o.keep) end
   if p == inf then return fold("max", size, axes, o.keep) end
-  if type(p) ~= "number" or not (p > 0) then
-    core.fail("norm: p must be above 0, got " .. tostring(p))
-  end
   local s = fold("sum", map("pow", size, p), axes, o.keep)
   local zero = s:eq(0)
   return where(zero, 0, map("pow", where(zero, 1, s), 1 / p))
@@ -223,33 +300,48 @@ end
 local function layer_norm(x, weight, bias, opts)
   x = to_float(check_tensor("layer_norm", x))
   local o = options("layer_norm", opts, "eps", "eps")
+  local eps = number_option("layer_norm", o, "eps", 1e-5)
+  positive_axis("layer_norm", x, -1)
+  if weight ~= nil then check_operand("layer_norm", weight, 2) end
+  if bias ~= nil then check_operand("layer_norm", bias, 3) end
   local last = { axis = -1, keep = true, correction = 0 }
   local mean = x:mean({ axis = -1, keep = true })
-  local y = (x - mean) * map("rsqrt", x:var(last) + (o.eps or 1e-5))
+  local y = (x - mean) * map("rsqrt", x:var(last) + eps)
   if weight then y = y * weight end
   return bias and y + bias or y
 end
 
 -- ---- layout ----------------------------------------------------------------
 
-local function positive_new_axis(name, rank, axis)
-  local at = axis < 0 and axis + rank + 1 or axis
-  if at >= 1 and at <= rank then return at end
-  core.fail(("%s: axis %d is outside 1..%d"):format(name, axis, rank))
+-- A list of tensors, and nothing but its elements 1, 2 ... n.
+local function check_list(name, list)
+  if type(list) ~= "table" or #list == 0 then
+    core.fail(name .. ": argument 1 must be a list of tensors")
+  end
+  for i = 1, #list do
+    if not core.is_tensor(list[i]) then
+      core.fail(("%s: element %d must be a tensor, got %s"):format(name, i,
+        core.kind(list[i])))
+    end
+  end
+  for k in pairs(list) do -- order-free
+    if math.type(k) ~= "integer" or k < 1 or k > #list then
+      core.fail(("%s: the list has the key %s, which is no position 1..%d")
+        :format(name, tostring(k), #list))
+    end
+  end
 end
 
 --- stack(list, axis) or stack(list, {axis=1}): tensors of one shape joined
 --- along a new axis.
 --- Example: stack{tensor{1, 2}, tensor{3, 4}} --> i64[2,2]
 local function stack(list, opts)
-  if type(list) ~= "table" or #list == 0 then
-    core.fail("stack: argument 1 must be a list of tensors")
-  end
+  check_list("stack", list)
   local o = options("stack", opts, "axis", "axis")
-  local rank = #check_tensor("stack", list[1]).shape + 1
-  local axis, parts = positive_new_axis("stack", rank, o.axis or 1), {}
+  local rank = #list[1].shape + 1
+  local axis, parts = axis_below("stack", rank, o.axis or 1), {}
   for i, x in ipairs(list) do
-    if check_tensor("stack", x).shape ~= list[1].shape then
+    if x.shape ~= list[1].shape then
       core.fail(("stack: tensor 1 is %s, tensor %d is %s"):format(
         tostring(list[1].shape), i, tostring(x.shape)))
     end
@@ -276,7 +368,8 @@ end
 --- count(y)].
 --- Example: outer(tensor{1, 2}, tensor{3, 4}) --> 3 4 / 6 8
 local function outer(x, y)
-  local n, m = core.count(check_tensor("outer", x)), core.count(y)
+  local n = core.count(check_tensor("outer", x))
+  local m = core.count(check_tensor("outer", y, 2))
   return x:reshape({ n, 1 }) * y:reshape({ 1, m })
 end
 
@@ -287,7 +380,10 @@ local function diff(x, opts)
   check_tensor("diff", x)
   local o = options("diff", opts, "n", "n axis")
   local axis = positive_axis("diff", x, o.axis or -1)
-  for _ = 1, o.n or 1 do
+  local times = o.n == nil and 1 or whole_number("diff", "n", o.n)
+  if times < 0 then core.fail(("diff: n must be from 0, got %d"):format(times)) end
+  -- Then no element is left, and none comes back.
+  for _ = 1, math.min(times, x.shape[axis]) do
     local upper, lower, n = whole(x), whole(x), x.shape[axis]
     upper[axis] = { math.min(1, n), math.max(n - 1, 0), 1 }
     lower[axis] = { 0, math.max(n - 1, 0), 1 }

@@ -128,10 +128,9 @@ static void drop_programs(plan *p) {
 }
 
 /* ---- keys --------------------------------------------------------------- */
-static int leaf_keys(plan *p, plan_trace *t, int exact) {
+static int leaf_keys(plan *p, const plan_trace *t) {
   struct plan_cache *c = p->cache;
   if (!PLAN_GROW(c->leaf, c->leaf_cap, t->nleaf)) return 0;
-  if (!trace_find_donatable(t, exact)) return 0;
   for (uint32_t k = 0; k < t->nleaf; k++) {
     const plan_node *x = t->leaf[k];
     memset(&c->leaf[k], 0, sizeof c->leaf[k]);
@@ -209,11 +208,11 @@ static void evict(plan *p, plan_entry *e) {
   entry_free(p, e);
 }
 
-plan_entry *cache_find(plan *p, plan_trace *t, const uint8_t *live, int flags,
-                       uint64_t *key) {
+plan_entry *cache_find(plan *p, const plan_trace *t, const uint8_t *live,
+                       int flags, uint64_t *key) {
   struct plan_cache *c = p->cache;
   *key = 0;
-  if (!leaf_keys(p, t, flags & CACHE_EXACT)) return NULL;
+  if (!leaf_keys(p, t)) return NULL;
   *key = key_of(p, t, live, flags) | 1;
   for (plan_entry *e = c->bucket[*key % BUCKETS]; e; e = e->next)
     if (e->key == *key && same_key(p, e, t, live)) {

@@ -41,11 +41,14 @@ static tsh_status run_trace(plan *p, plan_trace *t, const uint8_t *live,
                             int flags, run_result *r, plan_entry **used,
                             tsh_err *err) {
   uint64_t key;
-  plan_entry *e = cache_find(p, t, live, flags, &key);
+  plan_entry *e;
   tsh_status rc = TSH_OK;
   *used = NULL;
   r->done = 0;
   r->oom_value = NO;
+  if (!trace_find_donatable(t, flags & CACHE_EXACT))
+    return plan_nomem(err, "a plan");
+  e = cache_find(p, t, live, flags, &key);
   if (e) {
     p->counters.plan_hits++;
   } else {

@@ -82,7 +82,8 @@ gnode graph_blank(int kind, int op, int dtype, uint32_t device,
   n.dtype = (uint8_t)dtype;
   n.device = device;
   n.shape = shape;
-  n.base = n.box = n.after = n.storage = n.group = n.value = n.trace = NO;
+  n.base = n.view_op = n.view_of = n.box = n.after = n.storage = n.group =
+      n.value = n.trace = NO;
   return n;
 }
 
@@ -144,13 +145,30 @@ static int is_identity(const graph *gr, uint32_t g, const plan_access *a,
 static uint32_t apply_view(graph *gr, uint32_t g, const plan_node *v,
                            uint32_t ints, uint32_t trace, int depth);
 
+/* The views that lead from base to g, oldest first, of x instead of base. */
+static uint32_t same_views(graph *gr, uint32_t base, uint32_t g, uint32_t x,
+                           uint32_t trace, int depth) {
+  uint32_t op, of;
+  if (g == base) return x;
+  op = gr->g[g].view_op;
+  of = gr->g[g].view_of;
+  if (op == NO || depth > 48) return NO;
+  x = same_views(gr, base, of, x, trace, depth + 1);
+  return x == NO ? NO
+                 : apply_view(gr, x, gr->t->node[op], gr->t->word[op].ints,
+                              trace, depth + 1);
+}
+
 /* A view of an elementwise op that nothing else reads, or a small part of one,
- * is that op on views. */
+ * is that op on views. g: the op, or a view of it. */
 static uint32_t sink(graph *gr, uint32_t g, const plan_node *v, uint32_t ints,
                      uint32_t trace, int depth) {
-  gnode n = gr->g[g];
+  uint32_t base = graph_base(gr, g);
+  gnode n = gr->g[base];
   for (uint32_t i = 0; i < n.nin; i++) {
     if (n.in[i] & IN_SCALAR) continue;
+    n.in[i] = same_views(gr, base, g, n.in[i], trace, depth);
+    if (n.in[i] == NO) return NO;
     n.in[i] = apply_view(gr, n.in[i], v, ints, trace, depth + 1);
     if (n.in[i] == NO) return NO;
   }
@@ -159,9 +177,21 @@ static uint32_t sink(graph *gr, uint32_t g, const plan_node *v, uint32_t ints,
   return graph_intern(gr, &n);
 }
 
+/* Every view between g and its base is known, and read by nothing else. */
+static int views_free(const graph *gr, uint32_t base, uint32_t g, int small) {
+  for (; g != base; g = gr->g[g].view_of) {
+    uint32_t op = gr->g[g].view_op;
+    if (op == NO || gr->live[op] || (!small && gr->trace_uses[op] != 1))
+      return 0;
+  }
+  return 1;
+}
+
 static int can_sink(const graph *gr, uint32_t g, const plan_node *v,
                     int depth) {
-  const gnode *n = &gr->g[g];
+  uint32_t base = graph_base(gr, g);
+  const gnode *n = &gr->g[base];
+  int small = v->shape->count <= n->shape->count / 64;
   if (n->kind != G_MAP || n->box != NO || n->op == TSH_OP_index || depth > 48 ||
       v->shape->count > n->shape->count || v->op == TSH_OP_detach)
     return 0;
@@ -170,8 +200,17 @@ static int can_sink(const graph *gr, uint32_t g, const plan_node *v,
   if (v->shape->count == n->shape->count && v->op != TSH_OP_slice) return 0;
   if (n->trace == NO || gr->live[n->trace]) return 0;
   /* A small part is cheaper to compute again than the whole is to write. */
-  return gr->trace_uses[n->trace] == 1 ||
-         v->shape->count <= n->shape->count / 64;
+  return (small || gr->trace_uses[n->trace] == 1) &&
+         views_free(gr, base, g, small);
+}
+
+/* What the view at trace position `op` makes of g. */
+static uint32_t note_view(graph *gr, uint32_t made, uint32_t g, uint32_t op) {
+  if (made == NO || gr->g[made].kind != G_VIEW || made == g) return made;
+  if (gr->g[made].view_op != NO) return made;
+  gr->g[made].view_op = op;
+  gr->g[made].view_of = g;
+  return made;
 }
 
 static uint32_t apply_view(graph *gr, uint32_t g, const plan_node *v,
@@ -307,11 +346,15 @@ static uint32_t build_to(graph *gr, uint32_t i) {
   return graph_on_device(gr, g, device, i);
 }
 
+static uint32_t view_one(graph *gr, uint32_t i) {
+  uint32_t g = graph_input(gr, gr->t->word[i].in[0]);
+  uint32_t made = apply_view(gr, g, gr->t->node[i], gr->t->word[i].ints, i, 0);
+  return note_view(gr, made, g, i);
+}
+
 static uint32_t build_one(graph *gr, uint32_t i) {
   plan_node *x = gr->t->node[i];
-  if (plan_is_view(x->op))
-    return apply_view(gr, graph_input(gr, gr->t->word[i].in[0]), x,
-                      gr->t->word[i].ints, i, 0);
+  if (plan_is_view(x->op)) return view_one(gr, i);
   if (x->shape->count == 0) return build_compute(gr, i, G_EMPTY);
   switch (x->op) {
   case TSH_OP_cat:

@@ -51,13 +51,14 @@ typedef struct {
   uint16_t phase, ready; /* as kit_value: passes before it, and to wait for */
   uint32_t device, nin, in[3], axes, keep;
   const plan_shape *shape;
-  uint32_t leaf;      /* G_LEAF: number in the trace */
-  uint32_t base;      /* G_VIEW: the value it shows, never a view */
-  plan_access acc;    /* G_VIEW, G_LEAF: how; with box: where it goes */
-  uint32_t box;       /* G_MAP: the box it fills, or NO */
-  uint32_t after;     /* value that must be complete first, or NO */
-  uint32_t storage;   /* G_BOX: the value whose memory it takes, or NO */
-  uint32_t put, nput; /* G_BOX: its G_MAP nodes in graph.puts */
+  uint32_t leaf;             /* G_LEAF: number in the trace */
+  uint32_t base;             /* G_VIEW: the value it shows, never a view */
+  uint32_t view_op, view_of; /* G_VIEW: trace position of the view, its input */
+  plan_access acc;           /* G_VIEW, G_LEAF: how; with box: where it goes */
+  uint32_t box;              /* G_MAP: the box it fills, or NO */
+  uint32_t after;            /* value that must be complete first, or NO */
+  uint32_t storage;          /* G_BOX: the value whose memory it takes, or NO */
+  uint32_t put, nput;        /* G_BOX: its G_MAP nodes in graph.puts */
   uint32_t group, value, trace; /* trace: position of the op, or NO */
   uint32_t uses;
 } gnode;
@@ -266,8 +267,8 @@ void cache_free(plan *p);
 void cache_trim(plan *p); /* drops every plan and program */
 /* The plan of t with these live nodes, or NULL; *key for cache_add. */
 enum { CACHE_SLAB = 1, CACHE_EXACT = 2 };
-plan_entry *cache_find(plan *p, plan_trace *t, const uint8_t *live, int slab,
-                       uint64_t *key);
+plan_entry *cache_find(plan *p, const plan_trace *t, const uint8_t *live,
+                       int slab, uint64_t *key);
 /* Takes e; it may be dropped at any later cache call. */
 void cache_add(plan *p, plan_entry *e, const plan_trace *t, const uint8_t *live,
                uint64_t key);

@@ -176,6 +176,13 @@ static int reads_taken(const graph *gr, const plan_entry *e,
   return 0;
 }
 
+/* Leaves may share a buffer; one output takes it for all of them. */
+static int is_taken(const graph *gr, const uint8_t *taken, uint32_t k) {
+  for (uint32_t j = 0; j < gr->t->nleaf; j++)
+    if (taken[j] && gr->t->leaf[j]->buf == gr->t->leaf[k]->buf) return 1;
+  return 0;
+}
+
 static void take_leaves(graph *gr, plan_entry *e, made_launch *m,
                         uint8_t *update, uint8_t *taken) {
   if (reads_taken(gr, e, m, taken)) return;
@@ -188,7 +195,7 @@ static void take_leaves(graph *gr, plan_entry *e, made_launch *m,
       uint32_t in = m->arg[i].value, k;
       if (in == NO || e->value[in].kind != VALUE_LEAF) continue;
       k = e->value[in].leaf;
-      if (taken[k] || !gr->t->donatable[k] || leaf_kept(gr, k) ||
+      if (!gr->t->donatable[k] || is_taken(gr, taken, k) || leaf_kept(gr, k) ||
           e->value[in].bytes != v->bytes ||
           e->value[in].dtype_bytes != v->dtype_bytes ||
           !takes_leaf(gr, e, m, o, k) || read_by_update(gr, e, update, k, m))

@@ -134,7 +134,7 @@ static int split(const char *name, size_t *scheme, uint32_t *index) {
   uint64_t n = 0;
   *scheme = strcspn(name, ":");
   *index = 0;
-  if (*scheme == 0) return 0;
+  if (*scheme == 0 || memchr(name, '/', *scheme)) return 0;
   if (name[*scheme] == '\0') return 1;
   s = name + *scheme + 1;
   if (*s == '\0' || (*s == '0' && s[1] != '\0')) return 0;

@@ -2,7 +2,8 @@
  * and dropped values, parts and cancels, against plain arithmetic. */
 #include "rig.h"
 
-enum { VALUES = 4, SIDE = 4, COUNT = SIDE * SIDE, STEPS = 4, VIEWS = 6 };
+/* Larger than what a kernel holds at a time. */
+enum { VALUES = 4, SIDE = 48, COUNT = SIDE * SIDE, STEPS = 4, VIEWS = 6 };
 
 typedef struct {
   plan_node *x;
@@ -20,9 +21,11 @@ static uint32_t draw(game *g, uint32_t n) {
   return (g->seed >> 8) % n;
 }
 
-static double row_sum(const double *v, int row) {
-  v += row * SIDE;
-  return v[0] + v[1] + v[2] + v[3];
+static double row_max(const double *v, int row) {
+  double most = v[row * SIDE];
+  for (int i = 1; i < SIDE; i++)
+    if (v[row * SIDE + i] > most) most = v[row * SIDE + i];
+  return most;
 }
 
 /* What element i of a view shows. */
@@ -38,7 +41,7 @@ static double shown(uint32_t kind, const double *v, int i) {
   case 4:
     return v[i % 2 * (COUNT / 2) + i / 2];
   case 5:
-    return row_sum(v, row);
+    return row_max(v, row);
   default:
     return v[i];
   }
@@ -57,7 +60,7 @@ static plan_node *view(rig *r, uint32_t kind, plan_node *x) {
     x = transpose(r, reshape(r, x, DIMS(2, COUNT / 2)));
     return reshape(r, x, DIMS(SIDE, SIDE));
   case 5:
-    x = fold_keep(r, TSH_OP_sum, x, 2);
+    x = fold_keep(r, TSH_OP_max, x, 2);
     return expand(r, x, DIMS(SIDE, SIDE));
   default:
     return x;
@@ -90,14 +93,10 @@ static pair made(game *g, int i) {
   pair b = seen(g, g->old[draw(g, VALUES)]);
   if (i && draw(g, 4) == 0) a = g->new[i - 1];
   a = seen(g, a);
-  if (draw(g, 3) == 0) {
-    a = with_rows(g, a, &b);
-  } else {
-    a.x = map2(&g->r, TSH_OP_sub, a.x, b.x);
-    for (int k = 0; k < COUNT; k++) a.v[k] -= b.v[k];
-  }
+  if (draw(g, 3) == 0) return with_rows(g, a, &b);
+  a.x = map2(&g->r, TSH_OP_sub, a.x, b.x);
   a.x = mapn(&g->r, TSH_OP_mul, a.x, 0.25);
-  for (int k = 0; k < COUNT; k++) a.v[k] *= 0.25;
+  for (int k = 0; k < COUNT; k++) a.v[k] = (a.v[k] - b.v[k]) * 0.25;
   return a;
 }
 
@@ -135,9 +134,10 @@ static uint64_t play(const char *device, uint32_t seed) {
     g.old[i].x = leaf(&g.r, TSH_f32, host, DIMS(SIDE, SIDE));
   }
   for (int step = 0; step < STEPS; step++) {
-    memset(&g.held, 0, sizeof g.held);
-    if (draw(&g, 2)) g.held = seen(&g, g.old[draw(&g, VALUES)]);
+    g.held.x = NULL;
+    if (draw(&g, 3) == 0) g.held = seen(&g, g.old[draw(&g, VALUES)]);
     for (int i = 0; i < VALUES; i++) g.new[i] = made(&g, i);
+    if (draw(&g, 3) == 0) g.held = seen(&g, g.new[draw(&g, VALUES)]);
     collect(&g);
     run(&g);
     for (int i = 0; i < VALUES; i++)
@@ -156,9 +156,9 @@ static uint64_t play(const char *device, uint32_t seed) {
 
 Test(inplace, any_mix_of_updates_gives_what_plain_arithmetic_does) {
   uint64_t in_place = 0;
-  for (uint32_t seed = 1; seed <= 300; seed++) in_place += play("cpu", seed);
-  cr_expect_gt(in_place, 300);
-  for (uint32_t seed = 301; seed <= 330; seed++) {
+  for (uint32_t seed = 1; seed <= 200; seed++) in_place += play("cpu", seed);
+  cr_expect_gt(in_place, 200);
+  for (uint32_t seed = 201; seed <= 220; seed++) {
     play("example", seed);
     play("opaque", seed);
   }

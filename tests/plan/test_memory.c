@@ -59,6 +59,16 @@ Test(memory, what_is_held_or_read_again_is_never_overwritten) {
   cr_expect_eq(value(&r, y, 0), -99);
   cr_expect_eq(value(&r, y, 99), 99);
   cr_expect_eq(value(&r, z, 99), 99);
+  w = mapn(&r, TSH_OP_add, ramp(&r, DIMS(100)), 1);
+  v = slice(&r, w, RANGE({99, 100, -1})); /* pending when w becomes ready */
+  y = step(&r, w, g, 1);
+  cr_assert_eq(demand(&r, w, PLAN_ONLY), TSH_OK);
+  rig_drop(&r, w);
+  both[0] = v;
+  both[1] = y;
+  cr_assert_eq(plan_demand(r.p, both, 2, PLAN_EXACT, &r.err), TSH_OK);
+  cr_expect_eq(value(&r, v, 0), 100);
+  cr_expect_eq(value(&r, y, 99), 1);
   rig_close(&r);
 }
 
