@@ -62,6 +62,8 @@ static sh_line_result no_line(const sh_line *s, const char **text) {
 sh_line_result sh_line_read(sh_line *s, const char *prompt, const char **text) {
   ssize_t length;
   *text = NULL;
+  /* That of a time when nothing ran. At a prompt, the wait asks. */
+  if (!s->interactive && sh_signal_taken()) return SH_LINE_CANCEL;
   if (s->interactive) {
     fputs(prompt, stdout);
     fflush(stdout);

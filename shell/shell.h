@@ -97,7 +97,8 @@ sh_line_result sh_line_read(sh_line *s, const char *prompt, const char **text);
 /* ---- signal.c ----------------------------------------------------------- */
 void sh_signals_start(void);
 /* Between the two SIGINT goes to l; with hard a second one leaves the process
- * at once. Else it is only remembered, until sh_signal_taken. */
+ * at once, and one from before stops what runs now. Else it is only remembered,
+ * until sh_signal_taken. */
 void sh_run_begin(lt *l, int hard);
 void sh_run_end(void);
 int sh_signal_seen(void);

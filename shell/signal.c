@@ -30,13 +30,14 @@ void sh_signals_start(void) {
 
 void sh_run_begin(lt *l, int hard) {
   hard_stop = hard;
-  seen = 0;
+  if (!hard) seen = 0; /* meant for the prompt */
   running = l;
+  if (seen) lt_interrupt(l); /* came during the start or between two runs */
 }
 
 void sh_run_end(void) {
   running = NULL;
-  seen = 0;
+  if (!hard_stop) seen = 0;
 }
 
 int sh_signal_seen(void) { return seen; }

@@ -177,18 +177,18 @@ static int fold_argmin(lua_State *L) { return argfold(L, TSH_OP_argmin); }
 static int soft(lua_State *L, tsh_status (*record)(plan *, plan_node *, int,
                                                    plan_node **, tsh_err *)) {
   fold_args a;
-  int rank;
+  int rank, axis;
   plan_node **out;
   tsh_err err;
   lt *l;
   fold_parse(L, "axis", &a);
   rank = (int)plan_shape_of(a.x)->rank;
+  axis = a.at ? lt_arg_axis(L, a.at, rank) : lt_axis(L, -1, rank);
   l = lt_begin(L);
   out = lt_tensor_new(L);
   err.size = sizeof err;
   lt_check(L,
-           record(l->plan, a.x, a.at ? lt_arg_axis(L, a.at, rank) : rank - 1,
-                  out, &err),
+           record(l->plan, a.x, axis, out, &err),
            &err);
   return lt_done(L, 1);
 }

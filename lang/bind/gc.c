@@ -14,7 +14,27 @@
 
 /* Young collections by themselves after the heap has tripled: seldom inside a
  * step, since each forced one begins the count anew. */
+/* Dies in every collection and is born again: so collections are counted. */
+static int sentinel_gc(lua_State *L) {
+  lt_of(L)->cycles++;
+  lua_newuserdatauv(L, 0, 0);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_setmetatable(L, -2);
+  return 0;
+}
+
+static void start_sentinel(lua_State *L) {
+  lua_newuserdatauv(L, 0, 0);
+  lua_newtable(L);
+  lua_pushvalue(L, -1);
+  lua_pushcclosure(L, sentinel_gc, 1);
+  lua_setfield(L, -2, "__gc");
+  lua_setmetatable(L, -2);
+  lua_pop(L, 1);
+}
+
 void lt_gc_start(lua_State *L) {
+  start_sentinel(L);
   lua_gc(L, LUA_GCGEN, 200, 300);
   lt_of(L)->full_above = FULL_FLOOR;
 }
@@ -26,13 +46,27 @@ static void full(lua_State *L) {
   lt_drain(l);
   live = plan_counters_get(l->plan)->bytes_live;
   l->full_above = live + live / 2 + FULL_FLOOR;
+  l->cycles_ours = l->cycles;
 }
 
+/* A young collection sees every handle that died since the last of ours. But
+ * one that Lua made by itself in between has aged the handles of the step
+ * before, and only a full one finds those. */
 static void young(lua_State *L) {
   lt *l = lt_of(L);
+  if (l->cycles != l->cycles_ours) {
+    full(L);
+    l->young_at = plan_counters_get(l->plan)->bytes_allocated;
+    return;
+  }
   lua_gc(L, LUA_GCSTEP, 0);
+  l->cycles_ours = l->cycles;
   lt_drain(l);
   l->young_at = plan_counters_get(l->plan)->bytes_allocated;
+}
+
+void lt_gc_settle(lua_State *L) {
+  full(L);
 }
 
 /* What the counters call for. Returns 1 when it collected. */

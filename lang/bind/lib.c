@@ -114,6 +114,7 @@ static void run_file(lua_State *L, size_t i) {
   lua_call(L, 0, 1);
   lua_replace(L, -3);
   lua_pop(L, 1);
+  lt_gc_settle(L);
 }
 
 /* package.preload["tsh.NAME"]: upvalue 1 is the file's number. */

@@ -68,6 +68,7 @@ struct lt {
   /* Counted by gc.c. */
   uint64_t young_at;   /* bytes_allocated at the last forced young one */
   uint64_t full_above; /* bytes_live that calls for a full one */
+  uint64_t cycles, cycles_ours; /* collections in all; at the last of ours */
   /* Set by the signal handler: see lt_interrupt. */
   lua_State *volatile running; /* the thread that runs now */
   volatile sig_atomic_t interrupted;
@@ -111,6 +112,10 @@ plan_node *lt_tensor_get(lua_State *L, int i);
 plan_node **lt_tensor_new(lua_State *L);
 /* Pushes the read-only proxy of a shape. */
 void lt_shape_push(lua_State *L, const plan_shape *s);
+/* The heap has grown for good (a library file was loaded): measured anew, so
+ * that Lua does not make a full collection in the middle of somebody's loop,
+ * which would age that loop's handles. */
+void lt_gc_settle(lua_State *L);
 /* Dead handles' nodes are dropped. Done by lt_begin and lt_demand. */
 void lt_drain(lt *l);
 

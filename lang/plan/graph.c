@@ -145,18 +145,29 @@ static int is_identity(const graph *gr, uint32_t g, const plan_access *a,
 static uint32_t apply_view(graph *gr, uint32_t g, const plan_node *v,
                            uint32_t ints, uint32_t trace, int depth);
 
+/* What the view at trace position `op` makes of g. */
+static uint32_t note_view(graph *gr, uint32_t made, uint32_t g, uint32_t op) {
+  if (made == NO || gr->g[made].kind != G_VIEW || made == g) return made;
+  if (gr->g[made].view_op != NO || graph_base(gr, g) != gr->g[made].base)
+    return made;
+  gr->g[made].view_op = op;
+  gr->g[made].view_of = g;
+  return made;
+}
+
 /* The views that lead from base to g, oldest first, of x instead of base. */
 static uint32_t same_views(graph *gr, uint32_t base, uint32_t g, uint32_t x,
                            uint32_t trace, int depth) {
   uint32_t op, of;
   if (g == base) return x;
-  op = gr->g[g].view_op;
+  op = gr->g[g].kind == G_VIEW ? gr->g[g].view_op : NO;
   of = gr->g[g].view_of;
   if (op == NO || depth > 48) return NO;
   x = same_views(gr, base, of, x, trace, depth + 1);
-  return x == NO ? NO
-                 : apply_view(gr, x, gr->t->node[op], gr->t->word[op].ints,
-                              trace, depth + 1);
+  if (x == NO) return NO;
+  of = apply_view(gr, x, gr->t->node[op], gr->t->word[op].ints, trace,
+                  depth + 1);
+  return note_view(gr, of, x, op);
 }
 
 /* A view of an elementwise op that nothing else reads, or a small part of one,
@@ -180,7 +191,7 @@ static uint32_t sink(graph *gr, uint32_t g, const plan_node *v, uint32_t ints,
 /* Every view between g and its base is known, and read by nothing else. */
 static int views_free(const graph *gr, uint32_t base, uint32_t g, int small) {
   for (; g != base; g = gr->g[g].view_of) {
-    uint32_t op = gr->g[g].view_op;
+    uint32_t op = gr->g[g].kind == G_VIEW ? gr->g[g].view_op : NO;
     if (op == NO || gr->live[op] || (!small && gr->trace_uses[op] != 1))
       return 0;
   }
@@ -202,15 +213,6 @@ static int can_sink(const graph *gr, uint32_t g, const plan_node *v,
   /* A small part is cheaper to compute again than the whole is to write. */
   return (small || gr->trace_uses[n->trace] == 1) &&
          views_free(gr, base, g, small);
-}
-
-/* What the view at trace position `op` makes of g. */
-static uint32_t note_view(graph *gr, uint32_t made, uint32_t g, uint32_t op) {
-  if (made == NO || gr->g[made].kind != G_VIEW || made == g) return made;
-  if (gr->g[made].view_op != NO) return made;
-  gr->g[made].view_op = op;
-  gr->g[made].view_of = g;
-  return made;
 }
 
 static uint32_t apply_view(graph *gr, uint32_t g, const plan_node *v,

@@ -461,6 +461,74 @@ case("library", "files are loaded by name, once", function()
   check(core.id(t) == core.id(t) and core.id(core.alias(t)) ~= core.id(t))
 end)
 
+case("shapes", "are shared, so nothing done to one reaches another", function()
+  local s = tensor { 1, 2 }.shape
+  check(getmetatable(s) == "shape")
+  fails(function() setmetatable(s, nil) end, "protected")
+  rawset(s, 1, 5)
+  check(tensor { 3, 4 }.shape[1] == 2 and tensor { 3, 4 }.shape == { 2 })
+  debug.setmetatable(tensor { 1, 2, 3 }.shape, nil)
+  check(tensor { 4, 5, 6 }.shape == { 3 } and #tensor { 4, 5, 6 }.shape == 1)
+  local same = debug.getmetatable(zeros(2, 3).shape).__eq
+  fails(function() return same({}, {}) end, "shape expected")
+  check(not same(zeros(2, 3).shape, 5))
+  local next_extent = pairs(zeros(2, 3).shape)
+  check(next_extent(zeros(2, 3).shape, -7) == nil)
+end)
+
+case("integers", "that are plain numbers are exact, and wrap as tensors do",
+  function()
+    local big = 9007199254740993
+    for name, want in pairs { add = big + 1, sub = big - 1, mul = big,
+      floor_divide = big, remainder = 0 } do
+      check(rawequal(_G[name](big, 1), want), name)
+    end
+    check(add(math.maxinteger, 1) == math.mininteger)
+    check(math.type(abs(math.mininteger)) == "integer")
+    check(floor_divide(7, 0) == -1 and remainder(5, 0) == 5)
+    check(floor_divide(math.mininteger, -1) == math.mininteger)
+    for _, p in ipairs { { 7, 2 }, { -7, 2 }, { 7, -2 }, { -7, -2 } } do
+      check(floor_divide(p[1], p[2]) == p[1] // p[2])
+      check(remainder(p[1], p[2]) == p[1] % p[2])
+    end
+    check(gt(big, big - 1) and ge(2, 2))
+    check(ne(big, big - 1) and lt(1, 2) and not le(big, big - 1))
+    check(square(94906267) == 94906267 * 94906267)
+  end)
+
+case("arange", "of integers: every one of them fits", function()
+  fails(function() return arange(2147483646, 2147483650, { dtype = "i32" }) end,
+    "2147483650 does not fit i32")
+  fails(function() return arange(-1, 3, { dtype = "u8" }) end, "does not fit")
+  eq(arange(2147483646, 2147483647, { dtype = "i32" }),
+    { 2147483646, 2147483647 })
+  check(#arange(0, 1e18) == 1000000000000000001)
+  eq(arange(1, 1, 10000000000, { dtype = "i32" }), { 1 })
+  fails(function() return arange(0 / 0) end, "to nan")
+  fails(function() return linspace(0, 1, 3, { dtype = "i64" }) end,
+    "linspace: its numbers are floats")
+end)
+
+case("keys", "of a table that are no positions are errors", function()
+  fails(function() return tensor { [1] = 1, [3] = 3 } end, "key 3")
+  fails(function() return tensor { [0] = 1 } end, "key 0")
+  fails(function() return tensor { 1, a = 1 } end, "key a")
+  fails(function() return tensor { { 1, 2 }, { 3, 4, b = 1 } } end, "key b")
+  local long = {}
+  for i = 1, 1000 do long[i] = i end
+  check(#tensor(long) == 1000)
+  long.x = 1
+  fails(function() return tensor(long) end, "key x")
+end)
+
+case("zero bytes", "do not cut a name", function()
+  fails(function() return t["shape\0"] end, "zero byte")
+  fails(function() return t["sum\0x"] end, "zero byte")
+  fails(function() return t:cast("f32\0") end, "zero byte")
+  fails(function() return t:to("cpu\0") end, "zero byte")
+  fails(function() return t:to("../x:0") end, "names are like cpu")
+end)
+
 case("random", "the same seed gives the same numbers", function()
   seed(5)
   local a = rand(4, 5)

@@ -171,4 +171,16 @@ case("add", "and mul, min, max at an index", function()
   fails(function() return v:mul(tensor { 1 }, 2) end, "not available yet")
 end)
 
+case("limits", "of axes, and no element at all", function()
+  local many = {}
+  for i = 1, 7 do many[i] = newaxis end
+  fails(function() return zeros(3, 4)[many] end, "at most 8 axes")
+  many[8] = newaxis
+  eq(tensor(5)[many]:sum(), 5)
+  fails(function() return zeros(0)[1] end, "index: position 1: axis 1 has no")
+  fails(function() return zeros(0):set(1, 1) end, "set: position 1")
+  fails(function() return zeros(2)[0 / 0] end, "got nan")
+  fails(function() return softmax(tensor(1.0)) end, "has no axes")
+end)
+
 done()

@@ -193,13 +193,14 @@ static void *cancel_when_changed(void *arg) {
 
 /* Once an update has overwritten its input there is no way back: the others
  * are finished, and nothing is applied twice. */
-static void between_updates(void) {
-  enum { N = 9, LARGE = 1 << 20 };
+static void between_updates(const char *device) {
+  enum { N = 9, LARGE = 1 << 18 };
   plan_node *w[N], *y[N], *z;
   pthread_t thread;
   watch seen;
+  tsh_status rc;
   rig r;
-  rig_open(&r, "cpu");
+  rig_open(&r, device);
   for (int i = 0; i < N; i++) {
     w[i] = full(&r, i + 1, DIMS(i ? LARGE + i : 1));
     cr_assert_eq(demand(&r, w[i], PLAN_EXACT), TSH_OK);
@@ -212,7 +213,7 @@ static void between_updates(void) {
     rig_drop(&r, w[i]);
   }
   cr_assert_eq(pthread_create(&thread, NULL, cancel_when_changed, &seen), 0);
-  tsh_status rc = plan_demand(r.p, y, N, PLAN_EXACT, &r.err);
+  rc = plan_demand(r.p, y, N, PLAN_EXACT, &r.err);
   pthread_join(thread, NULL);
   *seen.word = 0;
   cr_expect(rc == TSH_ECANCELLED || rc == TSH_OK, "status %d", rc);
@@ -227,7 +228,8 @@ static void between_updates(void) {
 
 Test(demand, a_cancelled_update_is_done_once) {
   before_it_begins();
-  between_updates();
+  between_updates("cpu");
+  between_updates("example");
 }
 
 /* ---- memory -------------------------------------------------------------- */

@@ -8,6 +8,7 @@ static plan_entry *made(rig *r, const plan_node *x) {
   plan_entry *e = NULL;
   cr_assert_eq(x->state, NODE_PENDING);
   live[x->at] = 1;
+  cr_assert(trace_find_donatable(&r->p->trace, 0));
   cr_assert_eq(plan_make(r->p, &r->p->trace, live, 0, &e, &r->err), TSH_OK,
                "%s", r->err.text);
   free(live);

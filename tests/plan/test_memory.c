@@ -191,6 +191,14 @@ static void a_value_that_is_seen_is_copied(void) {
     EXPECT(&r, both[1], 0, 10, 11, 6);
     rig_drop_since(&r, 0, NULL);
   }
+  /* Two sets of one pending value, which nobody holds. */
+  plan_node *old = set(&r, ramp(&r, DIMS(3)), RANGE({0, 1, 1}), 7), *two[2];
+  two[0] = set(&r, old, RANGE({1, 1, 1}), 8);
+  two[1] = set(&r, old, RANGE({2, 1, 1}), 9);
+  rig_drop(&r, old);
+  cr_assert_eq(plan_demand(r.p, two, 2, PLAN_EXACT, &r.err), TSH_OK);
+  EXPECT(&r, two[0], 7, 8, 2);
+  EXPECT(&r, two[1], 7, 1, 9);
   /* x[2:3] = x[0:1] of the same x, which ends. */
   plan_node *x = ramp(&r, DIMS(4)), *part = slice(&r, x, RANGE({0, 3, 1})), *y;
   plan_operand v = operand_of(part);

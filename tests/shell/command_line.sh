@@ -87,6 +87,8 @@ run "$TSH" --quiet=1
 refuses 'needless value' 2 '--quiet takes no value'
 run "$TSH" --seed x
 refuses 'bad seed' 2 "not 'x'"
+run "$TSH" --seed 99999999999999999999
+refuses 'a seed that is too large' 2 'below 2^63'
 run "$TSH" run
 refuses 'run what?' 2 'run needs FILE'
 run "$TSH" run no.lua

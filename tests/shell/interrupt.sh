@@ -150,6 +150,38 @@ kill -INT "$pid"
 await
 is 'a second Ctrl-C ends it at once' "$rc" 130
 
+# ---- while it starts ----
+# Is process $1 no shell any more, and has it its handler of SIGINT?
+handles() {
+  local key value name
+  read -r name <"/proc/$1/comm"
+  if [ "$name" = bash ]; then return 1; fi
+  while read -r key value; do
+    if [ "$key" = SigCgt: ]; then return $((!(16#$value & 2))); fi
+  done <"/proc/$1/status"
+  return 1
+}
+
+# early PAUSE: one SIGINT that long after the handler is there; it must end.
+early() {
+  "$TSH" -e 'while true do end' >out 2>err </dev/null &
+  pid=$!
+  until handles "$pid"; do :; done
+  sleep "$1"
+  kill -INT "$pid"
+  for _ in $(seq 100); do
+    if ! kill -0 "$pid" 2>/dev/null; then break; fi
+    sleep 0.02
+  done
+  kill -KILL "$pid" 2>/dev/null
+  wait "$pid" 2>/dev/null
+  if [ $? = 130 ]; then ended=$((ended + 1)); fi
+}
+
+ended=0
+for pause in 0 0 0 0 0 0 0 0 0.001 0.002 0.003 0.005; do early $pause; done
+is 'a SIGINT during the start is not lost' $ended 12
+
 # ---- a piped session, -e ----
 # said COMMAND...: starts it and waits until it has said `ready`.
 said() {

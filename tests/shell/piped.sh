@@ -21,6 +21,12 @@ has 'names the entry' "$err" 'error: x'
 has 'shows the line' "$err" 'in[2]:1: error("x")'
 lacks 'no escapes in stdout' "$out" $'\e'
 lacks 'no escapes in stderr' "$err" $'\e'
+session 'x=1\0y=2\n7\n'
+is 'a zero byte is an error, nothing is cut there' "$rc/$out" '1/'
+has 'and says so' "$err" 'zero byte'
+run "$TSH" <"$dir"
+is 'a folder is no input' "$rc" 1
+has 'and it says why' "$err" 'error: Is a directory'
 session ''
 gives 'no input' 0 ''
 session '\n\n   \n'
