@@ -187,9 +187,7 @@ static int soft(lua_State *L, tsh_status (*record)(plan *, plan_node *, int,
   l = lt_begin(L);
   out = lt_tensor_new(L);
   err.size = sizeof err;
-  lt_check(L,
-           record(l->plan, a.x, axis, out, &err),
-           &err);
+  lt_check(L, record(l->plan, a.x, axis, out, &err), &err);
   return lt_done(L, 1);
 }
 

@@ -65,9 +65,7 @@ static void young(lua_State *L) {
   l->young_at = plan_counters_get(l->plan)->bytes_allocated;
 }
 
-void lt_gc_settle(lua_State *L) {
-  full(L);
-}
+void lt_gc_settle(lua_State *L) { full(L); }
 
 /* What the counters call for. Returns 1 when it collected. */
 int lt_gc_balance(lua_State *L) {

@@ -51,6 +51,26 @@ static void push_one(lua_State *L, plan_node *v) {
            &err);
 }
 
+/* Pushes v in the shape of the place where it goes. */
+static void push_fitted(lua_State *L, plan_node *v, int rank,
+                        const int64_t *dim) {
+  const plan_shape *has = plan_shape_of(v), *place = lt_shape_of(L, rank, dim);
+  for (int i = 1; i <= rank && i <= (int)has->rank; i++) {
+    int64_t extent = has->dim[(int)has->rank - i];
+    if (extent == 1 || extent == dim[rank - i]) continue;
+    rank = -1;
+  }
+  if (rank < 0 || (rank == 0 && has->rank > 0)) {
+    const char *values, *to;
+    lt_shape_push(L, has);
+    values = luaL_tolstring(L, -1, NULL);
+    lt_shape_push(L, place);
+    to = luaL_tolstring(L, -1, NULL);
+    lt_fail(L, NULL, "values %s do not broadcast to the place %s", values, to);
+  }
+  lt_push_expand(L, v, place);
+}
+
 /* Pushes x with the selected part replaced by v, which broadcasts to it. */
 static void push_set(lua_State *L, plan_node *x, const lt_selection *s,
                      plan_operand v) {
@@ -65,7 +85,7 @@ static void push_set(lua_State *L, plan_node *x, const lt_selection *s,
       push_one(L, v.node);
       v.node = lt_tensor_test(L, -1);
     }
-    lt_push_expand(L, v.node, lt_shape_of(L, s->rank, s->dim));
+    push_fitted(L, v.node, s->rank, s->dim);
     for (uint32_t i = 0; i < shape->rank; i++) dim[i] = s->range[i].count;
     lt_push_reshape(L, -1, lt_shape_of(L, (int)shape->rank, dim));
     v.node = lt_tensor_test(L, -1);
@@ -103,7 +123,7 @@ static void push_scatter(lua_State *L, const lt_selection *s, plan_node *part,
   for (uint32_t i = 0; i < at->rank; i++) dim[rank++] = at->dim[i];
   for (uint32_t i = (uint32_t)c->axis + 1; i < x->rank; i++)
     dim[rank++] = x->dim[i];
-  lt_push_expand(L, c->v.node, lt_shape_of(L, rank, dim));
+  push_fitted(L, c->v.node, rank, dim);
   for (uint32_t i = 0; i < x->rank; i++)
     dim[i] = (int)i == c->axis ? c->n : x->dim[i];
   lt_push_reshape(L, -1, lt_shape_of(L, (int)x->rank, dim));

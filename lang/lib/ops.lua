@@ -381,7 +381,9 @@ local function diff(x, opts)
   local o = options("diff", opts, "n", "n axis")
   local axis = positive_axis("diff", x, o.axis or -1)
   local times = o.n == nil and 1 or whole_number("diff", "n", o.n)
-  if times < 0 then core.fail(("diff: n must be from 0, got %d"):format(times)) end
+  if times < 0 then
+    core.fail(("diff: n must be from 0, got %d"):format(times))
+  end
   -- Then no element is left, and none comes back.
   for _ = 1, math.min(times, x.shape[axis]) do
     local upper, lower, n = whole(x), whole(x), x.shape[axis]

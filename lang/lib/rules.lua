@@ -199,11 +199,21 @@ local function unpad(g, r)
   return core.slice0(g, ranges)
 end
 
+-- Where each part begins; counted once, as there may be thousands of parts.
+local function starts_of(r)
+  local starts, start = {}, 0
+  for i, part in ipairs(r["in"]) do
+    starts[i] = start
+    start = start + part.shape[r.axis]
+  end
+  return starts
+end
+
 local function uncat(g, r, k)
-  local ranges, start = {}, 0
-  for i = 1, k - 1 do start = start + input_shape(r, i)[r.axis] end
+  local ranges = {}
+  r.starts = r.starts or starts_of(r)
   for i, n in ipairs(input_shape(r, k)) do ranges[i] = { 0, n, 1 } end
-  ranges[r.axis][1] = start
+  ranges[r.axis][1] = r.starts[k]
   return core.slice0(g, ranges)
 end
 

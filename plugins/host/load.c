@@ -92,6 +92,10 @@ static void refuse_dl(dev_plugin *p) {
 }
 
 static dev_query open_file(dev_plugin *p) {
+  if (!dev_file_whole(p->path)) {
+    refuse(p, "the file is cut short");
+    return NULL;
+  }
   /* NOW: a missing symbol is an error here, not in the middle of a training.
    * LOCAL: plugins do not see each other's names. */
   void *library = dlopen(p->path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);

@@ -76,4 +76,7 @@ void dev_close(dev *d);
 tsh_status dev_copy_within(dev *d, tsh_buf *dst, uint64_t dst_at, tsh_buf *src,
                            uint64_t src_at, uint64_t bytes, tsh_err *err);
 
+/* whole.c: 0 when a library's segments reach beyond its file. */
+int dev_file_whole(const char *path);
+
 #endif

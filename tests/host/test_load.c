@@ -98,6 +98,32 @@ Test(load, files_that_are_no_libraries_say_what_the_linker_says) {
   fake_remove(folder);
 }
 
+/* The first bytes of a sound plugin, as a copy that was broken off leaves. */
+static void cut_copy(const char *folder, const char *name, long keep) {
+  char *from = fake_path(folder, "whole.so"), *to = fake_path(folder, name);
+  FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+  cr_assert(in && out);
+  for (int c; keep-- > 0 && (c = getc(in)) != EOF;) putc(c, out);
+  fclose(in);
+  fclose(out);
+  free(from);
+  free(to);
+}
+
+Test(load, a_library_that_was_cut_short_is_refused_not_mapped) {
+  char *folder = fake_folder();
+  dev_set *set;
+  tsh_err err;
+  dev *d;
+  fake_link(folder, "whole.so", "good.so");
+  cut_copy(folder, "cut.so", 5000);
+  set = fake_set(folder);
+  cr_expect_eq(dev_get(set, "cut", &d, &err), TSH_ENODEV);
+  cr_expect_str_eq(fake_row(set, "cut").reason, "the file is cut short");
+  dev_set_free(set);
+  fake_remove(folder);
+}
+
 /* A sound table in spite of its looks. host_ptr tells whether the host reads
  * entries that the plugin did not say it has. */
 static void accept(const char *fault, int sees_optional, const char *version) {

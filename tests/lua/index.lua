@@ -180,6 +180,10 @@ case("limits", "of axes, and no element at all", function()
   fails(function() return zeros(0)[1] end, "index: position 1: axis 1 has no")
   fails(function() return zeros(0):set(1, 1) end, "set: position 1")
   fails(function() return zeros(2)[0 / 0] end, "got nan")
+  fails(function() return zeros(3):set(1, tensor { 1.0, 2.0 }) end,
+    "set: values %[2%] do not broadcast to the place %[%]")
+  fails(function() return zeros(3, 2):set(tensor { 1, 2 }, ones(3)) end,
+    "set: values %[3%] do not broadcast to the place %[2,2%]")
   fails(function() return softmax(tensor(1.0)) end, "has no axes")
 end)
 

@@ -246,7 +246,7 @@ Test(base, every_allocation_may_fail) {
   rig_open(&r, "cpu");
   plan_alloc_hook = fuse;
   for (int i = 0; i < (int)(sizeof scenarios / sizeof *scenarios); i++) {
-    int more = 1, used;
+    int more = 1;
     for (long n = 1; more; n++) {
       plan *p = NULL;
       left = n;
@@ -270,8 +270,7 @@ Test(base, every_allocation_may_fail) {
     }
     for (long n = 1, again = 1; again; n++) {
       again = starve(r.p, r.d, scenarios[i], i, n);
-      used = starve(r.p, r.d, scenarios[(i + 1) % 4], i, n / 2);
-      (void)used;
+      starve(r.p, r.d, scenarios[(i + 1) % 4], i, n / 2);
       expect_sound(r.p, r.d, scenarios[i], i, n);
       plan_trim(r.p);
     }

@@ -21,7 +21,7 @@ Test(memory, an_update_takes_the_buffer_of_a_value_that_ends) {
     rig_drop(&r, w);
     w = y;
     cr_assert_eq(demand(&r, w, PLAN_EXACT), TSH_OK);
-    cr_expect_eq(COUNTER(&r, in_place), i + 1);
+    cr_expect_eq(COUNTER(&r, in_place), (uint64_t)i + 1);
     cr_expect_eq(COUNTER(&r, buffers), buffers);
     cr_expect_eq(COUNTER(&r, bytes_live), live);
   }
@@ -186,7 +186,7 @@ static void a_value_that_is_seen_is_copied(void) {
     plan_node *x = ramp(&r, DIMS(4)), *y = set(&r, x, RANGE({1, 2, 1}), 9);
     plan_node *both[2] = {y, map2(&r, TSH_OP_add, x, y)};
     cr_assert_eq(plan_demand(r.p, both, 2, PLAN_EXACT, &r.err), TSH_OK);
-    cr_expect_eq(COUNTER(&r, copies_of_set), i + 1);
+    cr_expect_eq(COUNTER(&r, copies_of_set), (uint64_t)i + 1);
     EXPECT(&r, x, 0, 1, 2, 3);
     EXPECT(&r, both[1], 0, 10, 11, 6);
     rig_drop_since(&r, 0, NULL);

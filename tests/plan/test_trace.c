@@ -28,7 +28,7 @@ static void equal_scalars(void) {
         EXPECT(&r, sum_of(&r, x, num(3), num(3)), 6, 60);
       else
         EXPECT(&r, sum_of(&r, x, num(3), num(4)), 7, 70);
-      cr_expect_eq(COUNTER(&r, plan_misses), i + 1);
+      cr_expect_eq(COUNTER(&r, plan_misses), (uint64_t)i + 1);
     }
     EXPECT(&r, sum_of(&r, x, num(5), num(5)), 10, 100);
     EXPECT(&r, sum_of(&r, x, num(5), num(-1)), 4, 40);
@@ -50,7 +50,7 @@ static void equal_leaves(void) {
         EXPECT(&r, sum_of(&r, x, u, u), 6, 60);
       else
         EXPECT(&r, sum_of(&r, x, u, v), 7, 70);
-      cr_expect_eq(COUNTER(&r, plan_misses), i + 1);
+      cr_expect_eq(COUNTER(&r, plan_misses), (uint64_t)i + 1);
     }
     EXPECT(&r, sum_of(&r, x, v, v), 8, 80);
     EXPECT(&r, sum_of(&r, x, v, u), 7, 70);
