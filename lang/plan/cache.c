@@ -2,16 +2,20 @@
  * out by bytes; compiled programs by their contents. */
 #include "graph.h"
 
-#define BUCKETS 1024
-#define MIX     UINT64_C(0x9e3779b97f4a7c15)
+#define BUCKETS       1024
+#define PROGRAM_BYTES (32u << 10)
+#define MIX           UINT64_C(0x9e3779b97f4a7c15)
 
-typedef struct program {
-  struct program *next;
+/* Shared by the plans that launch it; goes with the last of them. */
+typedef struct plan_program {
+  struct plan_program *next;
   dev *d;
-  uint64_t hash, size;
+  uint64_t refs, hash, size;
   tsh_prog *prog;
   uint8_t bytes[];
 } program;
+
+static void program_unref(plan *p, program *x);
 
 struct plan_cache {
   plan_entry *bucket[BUCKETS];
@@ -47,7 +51,8 @@ void *arena_alloc(plan_entry *e, size_t bytes) {
 }
 
 void entry_free(plan *p, plan_entry *e) {
-  (void)p;
+  for (uint32_t i = 0; e && i < e->nlaunch; i++)
+    program_unref(p, e->launch[i].program);
   while (e && e->arena) {
     struct arena_block *next = e->arena->next;
     plan_release(e->arena);
@@ -89,19 +94,30 @@ static program *describe(dev *d, const tsh_kernel *k) {
   return x;
 }
 
-tsh_status cache_program(plan *p, dev *d, const tsh_kernel *k, tsh_prog **out,
+static void program_unref(plan *p, program *x) {
+  program **at;
+  if (!x || --x->refs) return;
+  at = &p->cache->program[x->hash % BUCKETS];
+  while (*at != x) at = &(*at)->next;
+  *at = x->next;
+  dev_drop(x->d, x->prog);
+  plan_release(x);
+}
+
+tsh_status cache_program(plan *p, dev *d, const tsh_kernel *k, made_launch *m,
                          tsh_err *err) {
   program *x = describe(d, k), **at;
   tsh_kernel hashed = *k;
   tsh_status rc;
-  *out = NULL;
   if (!x) return plan_nomem(err, "a kernel");
   at = &p->cache->program[x->hash % BUCKETS];
   for (program *y = *at; y; y = y->next)
     if (y->hash == x->hash && y->d == d && y->size == x->size &&
         memcmp(y->bytes, x->bytes, x->size) == 0) {
-      *out = y->prog;
       plan_release(x);
+      y->refs++;
+      m->program = y;
+      m->prog = y->prog;
       return TSH_OK;
     }
   hashed.hash = x->hash;
@@ -111,20 +127,12 @@ tsh_status cache_program(plan *p, dev *d, const tsh_kernel *k, tsh_prog **out,
     return rc;
   }
   p->counters.programs++;
+  x->refs = 1;
   x->next = *at;
   *at = x;
-  *out = x->prog;
+  m->program = x;
+  m->prog = x->prog;
   return TSH_OK;
-}
-
-static void drop_programs(plan *p) {
-  for (uint32_t i = 0; i < BUCKETS; i++)
-    while (p->cache->program[i]) {
-      program *x = p->cache->program[i];
-      p->cache->program[i] = x->next;
-      dev_drop(x->d, x->prog);
-      plan_release(x);
-    }
 }
 
 /* ---- keys --------------------------------------------------------------- */
@@ -248,6 +256,9 @@ void cache_add(plan *p, plan_entry *e, const plan_trace *t, const uint8_t *live,
   struct plan_cache *c = p->cache;
   uint64_t limit =
       p->options.cache_bytes ? p->options.cache_bytes : UINT64_C(64) << 20;
+  /* A device keeps its own copy of each program, with room to run it; how
+   * large that is it does not say. */
+  e->bytes += (uint64_t)e->nlaunch * PROGRAM_BYTES;
   e->serial = ++c->serial;
   e->key = key;
   if (!key || !keep_key(p, e, t, live)) e->key = key = 0;
@@ -266,7 +277,6 @@ int cache_new(plan *p) {
 
 void cache_trim(plan *p) {
   while (p->cache->oldest) evict(p, p->cache->oldest);
-  drop_programs(p);
 }
 
 void cache_free(plan *p) {

@@ -198,6 +198,7 @@ typedef struct {
 
 typedef struct {
   tsh_prog *prog; /* NULL: a copy to another device, arg[0] to arg[1] */
+  struct plan_program *program; /* its owner, shared; see cache_program */
   uint32_t device, rank, nfold, narg, nout, nscalar, nops, phases;
   int64_t *extent; /* NULL: CALL */
   tsh_view *view;  /* extents and strides for ever; buf and offset at run */
@@ -260,11 +261,13 @@ tsh_status memory_values(graph *gr, plan_entry *e, tsh_err *err);
  * not take its leaf's memory; make the plan again with no_update. */
 tsh_status memory_plan(graph *gr, plan_entry *e, tsh_err *err);
 /* cache.c */
-tsh_status cache_program(plan *p, dev *d, const tsh_kernel *k, tsh_prog **out,
+/* Compiles k, or finds it compiled, for launch m, which then shares it until
+ * its plan is freed. */
+tsh_status cache_program(plan *p, dev *d, const tsh_kernel *k, made_launch *m,
                          tsh_err *err);
 int cache_new(plan *p);
 void cache_free(plan *p);
-void cache_trim(plan *p); /* drops every plan and program */
+void cache_trim(plan *p); /* drops every plan, and so every program */
 /* The plan of t with these live nodes, or NULL; *key for cache_add. */
 enum { CACHE_SLAB = 1, CACHE_EXACT = 2 };
 plan_entry *cache_find(plan *p, const plan_trace *t, const uint8_t *live,

@@ -354,8 +354,7 @@ static tsh_status compile(low *l, const low_axes *x, made_launch *m,
   k.arg_dtype = bytes;
   k.arg_class = bytes + n;
   k.arg_rank = bytes + 2 * n;
-  rc = cache_program(l->gr->p, l->gr->p->device[l->k->device], &k, &m->prog,
-                     err);
+  rc = cache_program(l->gr->p, l->gr->p->device[l->k->device], &k, m, err);
   plan_release(bytes);
   return rc;
 }
@@ -461,7 +460,7 @@ static tsh_status lower_single(graph *gr, plan_entry *e, uint32_t g,
   k.arg_class = class_;
   k.arg_rank = rank;
   k.attr = &axis;
-  return cache_program(gr->p, gr->p->device[n->device], &k, &m->prog, err);
+  return cache_program(gr->p, gr->p->device[n->device], &k, m, err);
 nomem:
   return plan_nomem(err, "a kernel");
 }
