@@ -317,6 +317,22 @@ static tsh_status matmul_shapes(const plan_node *a, const plan_node *b,
                   shape_text(t, tb, sizeof tb));
 }
 
+/* What would else be an error of the ops that matmul is made of. */
+static tsh_status matmul_batches(plan *p, const plan_node *a,
+                                 const plan_node *b, tsh_err *err) {
+  const plan_shape *s = a->shape, *t = b->shape;
+  int s_rank = s->rank > 2 ? (int)s->rank - 2 : 0;
+  int t_rank = t->rank > 2 ? (int)t->rank - 2 : 0;
+  if (a->dtype == TSH_bool && b->dtype == TSH_bool)
+    return dev_fail(err, TSH_EINVAL,
+                    "matmul: there is no product of bool; cast it");
+  if (!(s = plan_shape_get(p, s_rank, s->dim, err)) ||
+      !(t = plan_shape_get(p, t_rank, t->dim, err)) ||
+      !shape_broadcast(p, "matmul: batch axes", s, t, err))
+    return shape_status(err);
+  return TSH_OK;
+}
+
 /* An operand of rank 1: the product is sum(a*b) over the shared axis. */
 static tsh_status matmul_vector(plan *p, plan_node *a, plan_node *b,
                                 plan_node **out, tsh_err *err) {
@@ -353,6 +369,7 @@ tsh_status plan_matmul(plan *p, plan_node *a, plan_node *b, plan_node **out,
   uint32_t rank;
   *out = NULL;
   if (rc != TSH_OK) return rc;
+  if ((rc = matmul_batches(p, a, b, err)) != TSH_OK) return rc;
   if (a->shape->rank == 1 || b->shape->rank == 1)
     return matmul_vector(p, a, b, out, err);
   rank = a->shape->rank > b->shape->rank ? a->shape->rank : b->shape->rank;
