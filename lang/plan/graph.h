@@ -150,6 +150,8 @@ int atoms_new(graph *gr, uint32_t grp, int64_t extent);      /* -1: too many */
 /* group.c */
 tsh_status group_all(graph *gr, tsh_err *err);
 int group_depends(graph *gr, uint32_t later, uint32_t earlier);
+/* Is operand `in`, through views, a value that grp computes in its kernel? */
+int group_holds(const graph *gr, uint32_t in, uint32_t grp);
 /* place.c: puts node g into group grp, which holds one of its operands; or
  * returns why it can't be. */
 int place_map(graph *gr, uint32_t g, uint32_t grp);

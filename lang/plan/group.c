@@ -58,8 +58,10 @@ typedef struct {
   uint32_t *before, nbefore, cap; /* groups that must have run */
 } needs;
 
-static int is_inside(const graph *gr, uint32_t in, uint32_t grp) {
-  const gnode *b = &gr->g[graph_base(gr, in)];
+int group_holds(const graph *gr, uint32_t in, uint32_t grp) {
+  const gnode *b;
+  if (in & IN_SCALAR) return 0;
+  b = &gr->g[graph_base(gr, in)];
   return graph_is_compute(b) && b->box == NO && b->group != NO &&
          atoms_find(gr, b->group) == grp;
 }
@@ -70,7 +72,7 @@ static int find_needs(const graph *gr, uint32_t g, uint32_t grp, needs *out) {
   out->noutside = out->nbefore = 0;
   for (uint32_t k = 0; k < n->nin; k++) {
     if (n->in[k] & IN_SCALAR) continue;
-    if (grp != NO && is_inside(gr, n->in[k], grp)) continue;
+    if (grp != NO && group_holds(gr, n->in[k], grp)) continue;
     out->outside[out->noutside++] = n->in[k];
     if (!writers(gr, n->in[k], &out->before, &out->nbefore, &out->cap))
       return 0;

@@ -13,6 +13,7 @@ typedef struct {
   graph *gr;
   plan_entry *e;
   group *k;
+  uint32_t id; /* k's number */
   tsh_inst *inst;
   uint32_t ninst, inst_cap;
   low_arg *in, *out;
@@ -112,11 +113,6 @@ static uint32_t emit_load(low *l, const gnode *n, uint32_t in) {
   return at == NO ? NO : emit(l, load);
 }
 
-static int is_member(const low *l, const gnode *b) {
-  return graph_is_compute(b) && b->box == NO &&
-         &l->gr->group[atoms_find(l->gr, b->group)] == l->k;
-}
-
 static uint32_t operand(low *l, const gnode *n, uint32_t k) {
   uint32_t in = n->in[k];
   const gnode *base;
@@ -127,7 +123,7 @@ static uint32_t operand(low *l, const gnode *n, uint32_t k) {
     return emit_scalar(l, IN_NUMBER(in), dtype);
   }
   base = &l->gr->g[graph_base(l->gr, in)];
-  if (is_member(l, base)) return l->number[graph_base(l->gr, in)];
+  if (group_holds(l->gr, in, l->id)) return l->number[graph_base(l->gr, in)];
   if (base->kind == G_FULL)
     return emit_scalar(l, IN_NUMBER(base->in[0]), base->dtype);
   zero.dtype = base->dtype;
@@ -474,7 +470,7 @@ tsh_status lower_all(graph *gr, plan_entry *e, tsh_err *err) {
     rc = plan_nomem(err, "a plan");
   for (uint32_t i = 0; i < gr->norder && rc == TSH_OK; i++) {
     group *k = &gr->group[gr->order[i]];
-    low l = {.gr = gr, .e = e, .k = k, .number = number};
+    low l = {.gr = gr, .e = e, .k = k, .id = gr->order[i], .number = number};
     made_launch *m = &e->launch[e->nlaunch++];
     m->device = k->device;
     m->group = gr->order[i];

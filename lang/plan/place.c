@@ -10,14 +10,6 @@ static uint32_t mask_of(const uint8_t *list, uint32_t n) {
   return m;
 }
 
-static int is_member(const graph *gr, uint32_t in, uint32_t grp) {
-  const gnode *n;
-  if (in & IN_SCALAR) return 0;
-  n = &gr->g[graph_base(gr, in)];
-  return graph_is_compute(n) && n->box == NO && n->group != NO &&
-         atoms_find(gr, n->group) == grp;
-}
-
 int place_operand(graph *gr, uint32_t grp, uint32_t in, const plan_shape *shape,
                   axis_atoms *out) {
   plan_access a;
@@ -32,7 +24,7 @@ static int same_axis(const axis_atoms *a, const axis_atoms *b, uint32_t i) {
 
 static int add_reading(graph *gr, uint32_t grp, uint32_t in,
                        const plan_shape *shape, reading *r) {
-  const gnode *p = &gr->g[graph_base(gr, in)];
+  const gnode *p;
   axis_atoms one;
   int why;
   atoms_watch(gr, grp, &r->at);
@@ -61,7 +53,7 @@ int place_read(graph *gr, uint32_t g, uint32_t grp, reading *r) {
   memset(r, 0, sizeof *r);
   for (uint32_t k = 0; k < gr->g[g].nin; k++) {
     int why;
-    if (!is_member(gr, gr->g[g].in[k], grp)) continue;
+    if (!group_holds(gr, gr->g[g].in[k], grp)) continue;
     if ((why = add_reading(gr, grp, gr->g[g].in[k], shape, r))) return why;
   }
   return CUT_NONE;

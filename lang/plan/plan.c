@@ -40,8 +40,6 @@ void plan_free(plan *p) {
   plan_release(p);
 }
 
-dev_set *plan_devices(plan *p) { return p->devices; }
-
 void plan_set_options(plan *p, const plan_options *options) {
   p->options = *options;
 }

@@ -37,7 +37,6 @@ typedef struct {
 tsh_status plan_new(dev_set *devices, const plan_options *options, plan **out,
                     tsh_err *err);
 void plan_free(plan *p); /* takes NULL; every node must have been dropped */
-dev_set *plan_devices(plan *p);
 void plan_set_options(plan *p, const plan_options *options);
 
 /* ---- nodes -------------------------------------------------------------- */

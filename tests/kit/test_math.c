@@ -232,6 +232,7 @@ typedef union {
   uint32_t u;
 } word;
 
+/* Long, but a table: one case for each kind of step. */
 static word run_step(const kit_step *s, const word *v) {
   word a = v[s->arg[0]], b = v[s->arg[1]], c = v[s->arg[2]], z = {.u = 0};
   switch (s->op) {
