@@ -123,15 +123,13 @@ static int load_file(lua_State *L) {
   return 1;
 }
 
-/* package.preload["NAME"]: the value NAME of the file, else all of them. */
+/* package.preload["NAME"]: the value NAME of the file that provides it. */
 static int load_short(lua_State *L) {
   size_t i = (size_t)lua_tointeger(L, lua_upvalueindex(1));
   lua_getglobal(L, "require");
   lua_pushfstring(L, "tsh.%s", embedded[i].name);
   lua_call(L, 1, 1);
-  if (lua_istable(L, -1) && lua_getfield(L, -1, embedded[i].name) != LUA_TNIL)
-    return 1;
-  lua_pop(L, lua_gettop(L) > 1 ? 1 : 0);
+  lua_getfield(L, -1, embedded[i].name);
   return 1;
 }
 
@@ -201,6 +199,7 @@ void lt_library_open(lua_State *L) {
     lua_pushfstring(L, "tsh.%s", embedded[i].name);
     lua_insert(L, -2);
     lua_rawset(L, -3);
+    if (provider(embedded[i].name) != i) continue; /* "args" is the user's */
     lua_pushinteger(L, (lua_Integer)i);
     lua_pushcclosure(L, load_short, 1);
     lua_setfield(L, -2, embedded[i].name);

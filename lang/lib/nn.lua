@@ -1,191 +1,141 @@
--- names: nn cross_entropy mse
+-- names: nn
 --
 -- A network is described by a plain table, its spec; init makes a table of
 -- parameters for it, forward computes. Nothing is hidden in an object.
 local core = require "tsh.core"
+local args = require "tsh.args"
+local kinds = require "tsh.kinds"
+local init = require "tsh.init"
 
 local nn = {}
 
--- ---- specs -----------------------------------------------------------------
-
---- nn.linear(inputs, outputs, {bias=true}): spec of x W + b for x [.., inputs].
---- Parameters: weight [inputs, outputs], bias [outputs].
---- Example: nn.linear(64, 128)
-function nn.linear(inputs, outputs, options)
-  for _, n in ipairs({ inputs, outputs }) do
-    if type(n) ~= "number" or n % 1 ~= 0 or n < 1 then
-      core.fail("nn.linear: sizes are whole numbers from 1, got "
-        .. tostring(n))
-    end
-  end
-  return { kind = "linear", inputs = inputs, outputs = outputs,
-    bias = not (options and options.bias == false) }
+for _, file in ipairs { "tsh.layers", "tsh.norms", "tsh.loss",
+  "tsh.describe" } do
+  for name, f in pairs(require(file)) do nn[name] = f end -- order-free
 end
 
---- nn.sequence{a, b, ...}: spec of layers, each applied to what the one before
---- gives. Parameters: an array with one entry for each layer.
---- Example: nn.sequence{nn.linear(2, 8), nn.tanh, nn.linear(8, 1)}
-function nn.sequence(layers)
-  local spec = { kind = "sequence" }
-  if type(layers) ~= "table" then
-    core.fail("nn.sequence: argument 1 must be a list of specs, got "
-      .. core.kind(layers))
+-- ---- layers of layers ------------------------------------------------------
+
+local function list_of(kind, layers)
+  local spec, name = { kind = kind }, "nn." .. kind
+  if type(layers) ~= "table" or layers.kind then
+    core.fail(("%s: argument 1 must be a list of specs, got %s"):format(name,
+      type(layers) == "table" and "one spec" or core.kind(layers)),
+      name .. "{a, b}")
   end
-  for i, layer in ipairs(layers) do
-    if type(layer) ~= "table" or not layer.kind then
-      core.fail(("nn.sequence: layer %d is no spec: %s"):format(i,
-        tostring(layer)))
+  for i = 1, #layers do
+    spec[i] = kinds.as_spec(layers[i])
+    if not spec[i] then
+      core.fail(("%s: layer %d is no spec: %s"):format(name, i,
+        args.shown(layers[i])))
     end
-    spec[i] = layer
+    if kinds[spec[i].kind] == nil then
+      core.fail(("%s: layer %d has the kind '%s', which is not defined"):format(
+        name, i, tostring(spec[i].kind)))
+    end
   end
   return spec
 end
 
---- nn.relu, nn.tanh, nn.sigmoid: specs of layers without parameters, which
---- apply the function to every element.
---- Example: nn.sequence{nn.linear(2, 2), nn.relu}
-nn.relu = { kind = "relu" }
-nn.tanh = { kind = "tanh" }
-nn.sigmoid = { kind = "sigmoid" }
+--- nn.sequence{a, b, ...}: spec of layers, each applied to what the one before
+--- gives; a plain function of a tensor is a layer, too. Parameters: an array
+--- with one entry for each layer.
+--- Example: nn.sequence{nn.linear(2, 8), nn.tanh, nn.linear(8, 1)}
+function nn.sequence(layers) return list_of("sequence", layers) end
 
--- ---- kinds of layers -------------------------------------------------------
+--- nn.residual{a, b, ...}: spec of x + what the layers, one after the other,
+--- make of x. Parameters: as of nn.sequence.
+--- Example: nn.residual{nn.linear(8, 8), nn.relu, nn.linear(8, 8)}
+function nn.residual(layers) return list_of("residual", layers) end
 
--- Draws never overlap: each tensor has its own range of the key's counter.
-local DRAW = 1 << 32
-
-local function next_draw(state)
-  state.draws = state.draws + 1
-  return (state.draws - 1) * DRAW
+--- nn.fn(f): spec of a layer that gives f(x); in a list of layers f alone does.
+--- Example: nn.fn(function(x) return x / 255 end)
+function nn.fn(f)
+  if type(f) == "function" then return { kind = "fn", fn = f } end
+  core.fail("nn.fn: argument 1 must be a function, got " .. core.kind(f))
 end
 
--- Uniform within +-1 / sqrt(inputs), as PyTorch draws for its linear layers.
-local function uniform(state, shape, inputs)
-  local u = core.rand_key_uniform(state.key, next_draw(state), shape, "f32")
-  return (u * 2 - 1) * (1 / math.sqrt(inputs))
-end
+-- ---- kinds of the user's ---------------------------------------------------
 
-local function no_parameters() return {} end
-
-local function elementwise(op)
-  return { init = no_parameters, forward = function(_, _, x)
-    return core.map(op, x)
-  end }
-end
-
-local kinds = {
-  relu = elementwise("relu"),
-  tanh = elementwise("tanh"),
-  sigmoid = elementwise("sigmoid"),
-  linear = {
-    init = function(spec, state)
-      local n, m = spec.inputs, spec.outputs
-      local weight = uniform(state, { n, m }, n)
-      return { weight = weight, bias = spec.bias and uniform(state, { m }, n)
-        or nil }
-    end,
-    forward = function(spec, p, x)
-      local y = x:matmul(p.weight)
-      return spec.bias and y + p.bias or y
-    end,
-  },
-}
-
-kinds.sequence = {
-  init = function(spec, state)
-    local params = {}
-    for i, layer in ipairs(spec) do
-      params[i] = kinds[layer.kind].init(layer, state)
-    end
-    return params
-  end,
-  forward = function(spec, params, x)
-    for i, layer in ipairs(spec) do
-      x = kinds[layer.kind].forward(layer, params[i], x)
-    end
-    return x
-  end,
-}
-
-local function kind_of(name, spec)
-  local kind = type(spec) == "table" and kinds[spec.kind]
-  if kind then return kind end
-  core.fail(("%s: argument 1 must be a spec, got %s"):format(name,
-    type(spec) == "table" and "kind " .. tostring(spec.kind) or type(spec)))
-end
-
---- nn.init(spec, key): the parameters of a spec, f32, drawn from an integer key.
---- The same key gives the same parameters.
---- Example: local params = nn.init(spec, 42)
-function nn.init(spec, key)
-  if math.type(key) ~= "integer" then
-    core.fail("nn.init: a key is an integer, got " .. tostring(key))
+local function check_row(name, row)
+  args.options("nn.layer", row, "init forward shows")
+  if type(row.forward) ~= "function" then
+    core.fail(("nn.layer: '%s' needs a function forward(spec, params, x, "
+      .. "state, run)"):format(name))
   end
-  return kind_of("nn.init", spec).init(spec, { key = key, draws = 0 })
+  if row.init ~= nil and type(row.init) ~= "function" then
+    core.fail(("nn.layer: init of '%s' must be a function, got %s"):format(name,
+      core.kind(row.init)))
+  end
 end
 
---- nn.forward(spec, params, x): the output of the network for x, whose last
---- axis holds the inputs.
+--- nn.layer(kind, {init=, forward=, shows=}): a new kind of layer; gives the
+--- function that makes its specs from a table of fields. init(spec, draw)
+--- returns its parameters and, if it has one, its state; draw(init, shape) is a
+--- tensor to begin with. forward(spec, params, x, state, run) returns the
+--- result and, if there is one, the new state; run.train says whether the
+--- network is trained, run.uniform(shape, x) draws numbers from 0 to below 1.
+--- For layers inside there are draw.init(spec) and run.apply(spec, params, x,
+--- state). shows lists the fields that stand in nn.describe.
+--- Example: scale = nn.layer("scale", {forward = function(s, p, x) return x * s.by end}); nn.forward(scale{by = 3}, {}, ones(2)) --> 3 3
+function nn.layer(kind, row)
+  if type(kind) ~= "string" or kind == "" then
+    core.fail("nn.layer: argument 1 must be a name, got " .. core.kind(kind))
+  end
+  local known = kinds[kind]
+  if known ~= nil and not (type(known) == "table" and known.of_user) then
+    core.fail(("nn.layer: '%s' is a name of nn's own"):format(kind))
+  end
+  if type(row) ~= "table" then
+    core.fail("nn.layer: argument 2 must be a table, got " .. core.kind(row),
+      "{init = function, forward = function}")
+  end
+  check_row(kind, row)
+  kinds[kind] = { of_user = true, forward = row.forward,
+    init = row.init or function() return {} end, shows = row.shows or {} }
+  return function(fields)
+    local spec = { kind = kind }
+    for k, v in pairs(fields or {}) do spec[k] = v end -- order-free
+    return spec
+  end
+end
+
+-- ---- parameters, forward ---------------------------------------------------
+
+local function call_init(_, spec, key, options)
+  if type(spec) == "function" then spec = kinds.as_spec(spec) end
+  local row = kinds.of("nn.init", spec)
+  args.key("nn.init", key)
+  local o = args.options("nn.init", options, "dtype device")
+  local draw = kinds.new_draw(key, o.dtype or "f32", o.device)
+  local params, state = row.init(spec, draw)
+  return params, state or {}
+end
+
+--- nn.init(spec, key, {dtype="f32", device=}): the parameters of a spec, drawn
+--- from an integer key, and its state: what training changes without gradients
+--- (of nn.batch_norm; {} where no layer has any). The same key gives the same
+--- parameters. How the numbers are drawn: :doc nn.init.zeros
+--- Example: local params, state = nn.init(spec, 42)
+nn.init = setmetatable(init, { __call = call_init })
+
+local NONE = {}
+
+--- nn.forward(spec, params, x, {train=false, key=, state=}): the output of the
+--- network for x, and the new state: in training that which the layers gave,
+--- else the one that came. train=true is for training: nn.dropout draws then,
+--- from an integer key that should differ from step to step, and nn.batch_norm
+--- normalises by the batch; otherwise by state.
 --- Example: local logits = nn.forward(spec, params, x)
-function nn.forward(spec, params, x)
-  return kind_of("nn.forward", spec).forward(spec, params, x)
+function nn.forward(spec, params, x, options)
+  if type(spec) == "function" then spec = kinds.as_spec(spec) end
+  kinds.of("nn.forward", spec)
+  local o = options == nil and NONE
+    or args.options("nn.forward", options, "train key state")
+  if o.key ~= nil then args.key("nn.forward", o.key) end
+  local run = kinds.new_run(o)
+  local y, state = run.apply(spec, params, x, o.state)
+  return y, state or o.state
 end
 
--- ---- losses ----------------------------------------------------------------
-
-local INTEGER = { u8 = true, i8 = true, i16 = true, i32 = true, i64 = true,
-  u16 = true, u32 = true, u64 = true }
-
-local function check_labels(logits, labels)
-  if not (core.is_tensor(logits) and core.is_tensor(labels)) then
-    core.fail("cross_entropy: two tensors are needed, logits and labels")
-  end
-  if not INTEGER[labels.dtype] then
-    core.fail("cross_entropy: labels must be integers, got " .. labels.dtype,
-      'labels:cast("i64")')
-  end
-  local rank = #labels.shape
-  local fits = #logits.shape == rank + 1
-  for i = 1, rank do
-    fits = fits and logits.shape[i] == labels.shape[i]
-  end
-  if not fits then
-    core.fail(("cross_entropy: logits %s need labels of the same shape without "
-      .. "the last axis, got %s"):format(tostring(logits.shape),
-      tostring(labels.shape)))
-  end
-end
-
---- cross_entropy(logits, labels): mean of -log softmax(logits) at the labels.
---- logits [.., C] are any floats, labels [..] integers 1..C. Errors: labels
---- that are floats, outside 1..C (data that counts from 0: y + 1), or not as
---- many as rows.
---- Example: cross_entropy(tensor{{0.0, 0.0}}, tensor{1}) --> 0.69315
-local function cross_entropy(logits, labels)
-  check_labels(logits, labels)
-  local classes = logits.shape[#logits.shape]
-  -- Counting from the end has no meaning for labels.
-  local y = where(labels:lt(0), 0, labels)
-  local hot = one_hot(y, classes, "bool")
-  local log_p = logits:log_softmax({ axis = -1 })
-  local picked = where(hot, log_p, 0)
-  return -picked:sum({ axis = -1 }):mean()
-end
-
---- mse(x, y): mean of (x - y)^2 over all elements; x and y of one shape.
---- Example: mse(tensor{1.0, 2.0}, tensor{1.0, 4.0}) --> 2
-local function mse(x, y)
-  if not (core.is_tensor(x) and core.is_tensor(y)) then
-    core.fail(("mse: two tensors are needed, got %s and %s"):format(
-      core.kind(x), core.kind(y)))
-  end
-  if x.shape ~= y.shape then
-    core.fail(("mse: shapes differ: %s and %s"):format(tostring(x.shape),
-      tostring(y.shape)))
-  end
-  return core.map("square", x - y):mean()
-end
-
-nn.cross_entropy = cross_entropy
-nn.mse = mse
-
-return { nn = nn, cross_entropy = cross_entropy, mse = mse }
+return { nn = nn }
