@@ -295,7 +295,12 @@ int lt_open_tsh_core(lua_State *L) {
                                  {"set_saves", core_set_saves},
                                  {"ops", lt_tsh_ops},
                                  {"functions", lt_functions_list},
-                                 {"read_csv", lt_read_csv},
+                                 {"file_open", lt_file_open},
+                                 {"file_close", lt_file_close},
+                                 {"file_entries", lt_file_entries},
+                                 {"file_notes", lt_file_notes},
+                                 {"file_take", lt_file_take},
+                                 {"file_table", lt_read_csv},
                                  {NULL, NULL}};
   luaL_newlib(L, own);
   return 1;
