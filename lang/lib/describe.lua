@@ -80,7 +80,13 @@ local function walk(spec, shape, dtype, batched)
   return seen.rows, params, state
 end
 
-local function has_words(message) return (tostring(message):match("[^\n]+")) end
+-- The sentence of an error and its hint, without the place.
+local function parts_of(message)
+  message = tostring(message)
+  local first = message:match("[^\n]+")
+  return first:match("^[^:\n]*:%d+: (.*)") or first,
+    message:match("\n%s*hint: ([^\n]*)")
+end
 
 -- ---- text ------------------------------------------------------------------
 
@@ -154,7 +160,10 @@ function nn.describe(spec, shape, options)
   local ok, rows, params, state = pcall(walk, spec, shape, dtype, false)
   if not ok then
     local fits, r, p, s = pcall(walk, spec, shape, dtype, true)
-    if not fits then core.fail("nn.describe: " .. has_words(rows)) end
+    if not fits then
+      local sentence, hint = parts_of(rows)
+      core.fail("nn.describe: " .. sentence, hint)
+    end
     rows, params, state = r, p, s
   end
   local summary = rows

@@ -106,7 +106,8 @@ local function soft_loss(log_p, y, c)
   end
   if c.weight then y = y * c.weight end
   -- A class of probability 0 costs nothing, also where log_p is -inf.
-  return -where(y:eq(0), 0, log_p * y):sum({ axis = -1 })
+  local none = y:eq(0) & log_p:eq(-math.huge)
+  return -(where(none, 0, log_p) * y):sum({ axis = -1 })
 end
 
 local function finish(loss, n, how)

@@ -122,10 +122,10 @@ nn.init = setmetatable(init, { __call = call_init })
 local NONE = {}
 
 --- nn.forward(spec, params, x, {train=false, key=, state=}): the output of the
---- network for x, and the new state: in training that which the layers gave,
---- else the one that came. train=true is for training: nn.dropout draws then,
---- from an integer key that should differ from step to step, and nn.batch_norm
---- normalises by the batch; otherwise by state.
+--- network for x. train=true is for training: nn.dropout draws then, from an
+--- integer key that should differ from step to step, and nn.batch_norm normalises
+--- by the batch, otherwise by state. In training a network that has a state gives
+--- the new one as second result.
 --- Example: local logits = nn.forward(spec, params, x)
 function nn.forward(spec, params, x, options)
   if type(spec) == "function" then spec = kinds.as_spec(spec) end
@@ -135,7 +135,9 @@ function nn.forward(spec, params, x, options)
   if o.key ~= nil then args.key("nn.forward", o.key) end
   local run = kinds.new_run(o)
   local y, state = run.apply(spec, params, x, o.state)
-  return y, state or o.state
+  state = state or o.state
+  if run.train and state then return y, state end
+  return y
 end
 
 return { nn = nn }

@@ -10,6 +10,17 @@ local function affine(spec, draw, shape)
   return { weight = draw("ones", shape), bias = draw("zeros", shape) }
 end
 
+-- f16 and bf16 are computed in f32 and rounded once.
+local HALF = { f16 = true, bf16 = true }
+
+local function in_f32(forward)
+  return function(spec, p, x, state, run)
+    if not HALF[x.dtype] then return forward(spec, p, x, state, run) end
+    local y, new = forward(spec, p, x:cast("f32"), state, run)
+    return y:cast(x.dtype), new
+  end
+end
+
 -- ---- dropout ---------------------------------------------------------------
 
 --- nn.dropout(p): spec of a layer that in training makes each element 0 with
@@ -55,7 +66,7 @@ end
 
 kinds.layer_norm = { shows = { "size" },
   init = function(spec, draw) return affine(spec, draw, spec.size) end,
-  forward = function(spec, p, x)
+  forward = in_f32(function(spec, p, x)
     if not ends_in(x, spec.size) then
       core.fail(("%s: the last axes of x must be [%s]; x is %s"):format(
         kinds.label(spec), table.concat(spec.size, ","), tostring(x.shape)))
@@ -66,7 +77,7 @@ kinds.layer_norm = { shows = { "size" },
     local var = off:square():mean({ axis = axes, keep = true })
     local y = off * core.map("rsqrt", var + spec.eps)
     return spec.affine and y * p.weight + p.bias or y
-  end }
+  end) }
 
 -- ---- batch_norm ------------------------------------------------------------
 
@@ -142,7 +153,7 @@ kinds.batch_norm = { shows = { "size" },
     return affine(spec, draw, { spec.size }), { mean = draw("zeros",
       { spec.size }), var = draw("ones", { spec.size }) }
   end,
-  forward = function(spec, p, x, state, run)
+  forward = in_f32(function(spec, p, x, state, run)
     check_features(spec, x, state)
     local off, var, new
     if run.train then
@@ -153,6 +164,6 @@ kinds.batch_norm = { shows = { "size" },
     local y = off * along(core.map("rsqrt", var + spec.eps), x)
     if spec.affine then y = y * along(p.weight, x) + along(p.bias, x) end
     return y, new
-  end }
+  end) }
 
 return nn

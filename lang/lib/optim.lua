@@ -69,10 +69,10 @@ end
 local function with_decay(params, grads, s)
   if s.weight_decay == 0 then return grads end
   local decay = decay_of(params, s.weight_decay, s.mask)
-  return tree.map(function(p, g)
+  return tree.map(function(g, p)
     local d = decay(p)
     return d == 0 and g or g + p * d
-  end, params, grads)
+  end, grads, params)
 end
 
 -- ---- what all optimizers share ---------------------------------------------
@@ -89,9 +89,10 @@ local function check_rate(name, lr)
 end
 
 local function check_step(name, grads, state, fields)
-  if type(state) ~= "table" or core.is_tensor(grads) == nil then
-    core.fail(("%s: step takes params, grads, state; the state is %s"):format(
-      name, core.kind(state)))
+  if type(grads) ~= "table" and not core.is_tensor(grads)
+    or type(state) ~= "table" then
+    core.fail(("%s: step takes params, grads, state; grads are %s, the state is "
+      .. "%s"):format(name, core.kind(grads), core.kind(state)))
   end
   for field in fields:gmatch("%S+") do
     if state[field] == nil then
@@ -234,7 +235,7 @@ function optim.adamw(options)
       local shrunk = each(function(p)
         local d = decay(p)
         return d == 0 and p or p * (1 - lr * d)
-      end, params)
+      end, params, grads)
       return adam_step(s, shrunk, grads, state, new, lr)
     end)
 end

@@ -3,7 +3,7 @@
 dofile((arg[0]:match("^.*/") or "") .. "_prelude.lua")
 
 local folder = here .. "../golden/"
-local files = { "elementwise.txt", "reduce.txt", "layout.txt", "loss.txt" }
+local files = { "elementwise.txt", "reduce.txt", "layout.txt", "loss.txt", "nn.txt" }
 local inputs, lacking = {}, {}
 
 -- ---- reading ---------------------------------------------------------------
