@@ -204,7 +204,7 @@ static int can_sink(const graph *gr, uint32_t g, const plan_node *v,
   const gnode *n = &gr->g[base];
   int small = v->shape->count <= n->shape->count / 64;
   if (n->kind != G_MAP || n->box != NO || n->op == TSH_OP_index || depth > 48 ||
-      v->shape->count > n->shape->count || v->op == TSH_OP_detach)
+      v->shape->count > n->shape->count || plan_is_same(v->op))
     return 0;
   /* Permuting or reshaping loses nothing where it stands: the atoms of a
    * group follow it. Only a part saves work. */

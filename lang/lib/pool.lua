@@ -1,0 +1,2 @@
+-- names: max_pool2d
+return {max_pool2d=1}
