@@ -96,12 +96,12 @@ static int core_fold(lua_State *L) {
   int op = arg_op(L, 1);
   plan_node *x = arg(L, 2), **out;
   uint32_t axes = axis_bits(L, 3, x);
+  int keep = lua_toboolean(L, 4);
   tsh_err err;
   lt *l = lt_begin(L);
   out = lt_tensor_new(L);
   err.size = sizeof err;
-  lt_check(L, plan_fold(l->plan, op, x, axes, lua_toboolean(L, 4), out, &err),
-           &err);
+  lt_check(L, plan_fold(l->plan, op, x, axes, keep, out, &err), &err);
   return lt_done(L, 1);
 }
 
@@ -110,12 +110,12 @@ static int core_dot(lua_State *L) {
   const plan_node *wide =
       plan_shape_of(b)->rank > plan_shape_of(a)->rank ? b : a;
   uint32_t axes = axis_bits(L, 3, wide);
+  int keep = lua_toboolean(L, 4);
   tsh_err err;
   lt *l = lt_begin(L);
   out = lt_tensor_new(L);
   err.size = sizeof err;
-  lt_check(L, plan_dot(l->plan, a, b, axes, lua_toboolean(L, 4), out, &err),
-           &err);
+  lt_check(L, plan_dot(l->plan, a, b, axes, keep, out, &err), &err);
   return lt_done(L, 1);
 }
 

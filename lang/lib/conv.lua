@@ -29,10 +29,13 @@ local function product(x, w, size, stride, dilation)
   local s = xs.shape
   if ws[1] == 1 then
     return core.dot(w:reshape({ 1, ws[2], 1, 1, ws[3], ws[4], ws[5] }),
-      xs:reshape({ s[1], 1, s[3], s[4], s[2], s[5], s[6] }), { 5, 6, 7 })
+      xs:permute({ 1, 3, 4, 2, 5, 6 })
+        :reshape({ s[1], 1, s[3], s[4], s[2], s[5], s[6] }), { 5, 6, 7 })
   end
   local y = core.dot(w:reshape({ 1, ws[1], ws[2], 1, 1, ws[3], ws[4], ws[5] }),
-    xs:reshape({ s[1], ws[1], 1, s[3], s[4], ws[3], s[5], s[6] }), { 6, 7, 8 })
+    xs:reshape({ s[1], ws[1], ws[3], s[3], s[4], s[5], s[6] })
+      :permute({ 1, 2, 4, 5, 3, 6, 7 })
+      :reshape({ s[1], ws[1], 1, s[3], s[4], ws[3], s[5], s[6] }), { 6, 7, 8 })
   return y:reshape({ s[1], ws[1] * ws[2], s[3], s[4] })
 end
 
