@@ -215,7 +215,9 @@ enum { TSH_DTYPES(TSH_X) TSH_NDTYPE = 32 };
   X(167, cat,        MOVE, 1, FIB, SAME, NONE, a, a, "tensors joined along an axis") \
   X(168, set,        MOVE, 2, FIB, SAME, NONE, a, b, "x with a range overwritten by y") \
   X(169, detach,     MOVE, 1, FIB, SAME, NONE, a, a, "x as a constant for gradients") \
-  X(170, to,         MOVE, 1, FIB, SAME, NONE, a, a, "x on another device")
+  X(170, to,         MOVE, 1, FIB, SAME, NONE, a, a, "x on another device") \
+  X(171, windows,    MOVE, 1, FIB, SAME, NONE, a, a, "windows along an axis, as a new last axis") \
+  X(172, custom,     MOVE, 1, FIB, SAME, NONE, a, a, "x, with a gradient of its own")
 
 #define TSH_OPS_CALL(X) \
   X(192, take,       CALL, 2, FIB, SAME, NONE, a, a, "elements at positions along an axis; attr: axis") \

@@ -96,12 +96,12 @@ static int core_fold(lua_State *L) {
   int op = arg_op(L, 1);
   plan_node *x = arg(L, 2), **out;
   uint32_t axes = axis_bits(L, 3, x);
+  int keep = lua_toboolean(L, 4);
   tsh_err err;
   lt *l = lt_begin(L);
   out = lt_tensor_new(L);
   err.size = sizeof err;
-  lt_check(L, plan_fold(l->plan, op, x, axes, lua_toboolean(L, 4), out, &err),
-           &err);
+  lt_check(L, plan_fold(l->plan, op, x, axes, keep, out, &err), &err);
   return lt_done(L, 1);
 }
 
@@ -110,12 +110,12 @@ static int core_dot(lua_State *L) {
   const plan_node *wide =
       plan_shape_of(b)->rank > plan_shape_of(a)->rank ? b : a;
   uint32_t axes = axis_bits(L, 3, wide);
+  int keep = lua_toboolean(L, 4);
   tsh_err err;
   lt *l = lt_begin(L);
   out = lt_tensor_new(L);
   err.size = sizeof err;
-  lt_check(L, plan_dot(l->plan, a, b, axes, lua_toboolean(L, 4), out, &err),
-           &err);
+  lt_check(L, plan_dot(l->plan, a, b, axes, keep, out, &err), &err);
   return lt_done(L, 1);
 }
 
@@ -188,6 +188,33 @@ static int core_cat(lua_State *L) {
   axis = lt_arg_axis(L, 2, (int)plan_shape_of(first)->rank);
   lt_begin(L);
   lt_push_cat(L, 1, (int64_t)lua_rawlen(L, 1), axis);
+  return lt_done(L, 1);
+}
+
+/* windows(x, axis, size, stride, dilation) */
+static int core_windows(lua_State *L) {
+  plan_node *x = arg(L, 1), **out;
+  int axis = lt_arg_axis(L, 2, (int)plan_shape_of(x)->rank);
+  plan_window w = {luaL_checkinteger(L, 3), luaL_checkinteger(L, 4),
+                   luaL_checkinteger(L, 5)};
+  tsh_err err;
+  lt_begin(L);
+  out = lt_tensor_new(L);
+  err.size = sizeof err;
+  lt_check(L, plan_windows(lt_of(L)->plan, x, axis, &w, out, &err), &err);
+  return lt_done(L, 1);
+}
+
+/* custom(value, inputs...): value, with the inputs on its record */
+static int core_custom(lua_State *L) {
+  int n = lua_gettop(L);
+  plan_node **x = lua_newuserdatauv(L, sizeof *x * ((size_t)n + 1), 0), **out;
+  tsh_err err;
+  for (int i = 0; i < n; i++) x[i] = arg(L, i + 1);
+  lt_begin(L);
+  out = lt_tensor_new(L);
+  err.size = sizeof err;
+  lt_check(L, plan_custom(lt_of(L)->plan, x, n, out, &err), &err);
   return lt_done(L, 1);
 }
 
@@ -285,6 +312,8 @@ int lt_open_tsh_core(lua_State *L) {
                                  {"set0", core_set0},
                                  {"pad0", core_pad0},
                                  {"cat", core_cat},
+                                 {"windows", core_windows},
+                                 {"custom", core_custom},
                                  {"take0", core_take0},
                                  {"index_add", core_index_add},
                                  {"one_hot", core_one_hot},

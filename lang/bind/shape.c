@@ -92,6 +92,38 @@ static int shape_flatten(lua_State *L) {
   return lt_done(L, 1);
 }
 
+/* ---- windows ------------------------------------------------------------- */
+static int64_t from_one(lua_State *L, int i, const char *what, int64_t none) {
+  int64_t v = lua_isnoneornil(L, i) ? none : lt_arg_whole(L, i, what);
+  if (v < 1) lt_fail(L, NULL, "%s must be from 1, got %I", what, v);
+  return v;
+}
+
+/* unfold(x, axis, size, step) or unfold(x, {axis=, size=, step=, dilation=}) */
+static int shape_unfold(lua_State *L) {
+  plan_node *x = lt_tensor_get(L, 1), **out;
+  int axis, at = 2;
+  plan_window w;
+  tsh_err err;
+  lt_most_args(L, 5);
+  if (lt_is_options(L, 2)) {
+    static const char *const names[] = {"axis", "size", "step", "dilation"};
+    lt_arg_options(L, 2, "axis size step dilation");
+    lua_settop(L, 2);
+    for (int i = 0; i < 4; i++) lt_option(L, 2, names[i]);
+    at = 3;
+  }
+  axis = lt_arg_axis(L, at, (int)plan_shape_of(x)->rank);
+  w.size = from_one(L, at + 1, "size", 0);
+  w.stride = from_one(L, at + 2, "step", 1);
+  w.dilation = from_one(L, at + 3, "dilation", 1);
+  lt_begin(L);
+  out = lt_tensor_new(L);
+  err.size = sizeof err;
+  lt_check(L, plan_windows(lt_of(L)->plan, x, axis, &w, out, &err), &err);
+  return lt_done(L, 1);
+}
+
 /* squeeze(x): all axes of extent 1 go; squeeze(x, axis): those named, if 1. */
 static int shape_squeeze(lua_State *L) {
   plan_node *x = lt_tensor_get(L, 1);
@@ -239,5 +271,10 @@ const lt_function lt_shape_functions[] = {
      "Axes of extent 1 repeated, new axes in front; -1 keeps an extent. "
      "Nothing is copied.",
      shape_expand, NULL, NULL, BOTH},
+    {"unfold", "x, axis, size, step", "axis size step dilation",
+     "Windows of size elements along an axis, one every step (1): the axis "
+     "then counts the windows, and a new last axis runs through each. "
+     "dilation (1): distance of a window's elements. Nothing is copied.",
+     shape_unfold, NULL, NULL, BOTH},
     {"broadcast_to", "", "", "", NULL, NULL, "expand", 0},
     {NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0}};

@@ -126,6 +126,11 @@ static void set_details(lua_State *L, const plan_record *r, uint32_t rank) {
     set_list(L, "before", rank, r->before);
     set_list(L, "after", rank, r->after);
     break;
+  case TSH_OP_windows:
+    set_list(L, "window", 3, &r->window->size);
+    lua_pushinteger(L, (lua_Integer)r->axes + 1);
+    lua_setfield(L, -2, "axis");
+    break;
   case TSH_OP_cat:
   case TSH_OP_take:
   case TSH_OP_index_add:

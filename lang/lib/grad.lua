@@ -1,4 +1,4 @@
--- names: grad value_and_grad gradcheck
+-- names: grad value_and_grad gradcheck custom_grad
 --
 -- The trace is the tape: while f runs, its ops are recorded as always; then
 -- the records are walked backwards and the rules, which record ops themselves,
@@ -35,7 +35,7 @@ local function fit(g, x)
 end
 
 local function rule_for(rule, k)
-  if rule.each then return rule.each end
+  if rule.each then return k >= (rule.from or 1) and rule.each end
   return rule[k + 1] or nil
 end
 
@@ -79,7 +79,7 @@ local function step_back(r, g, state)
       local d, other = f(g, view, k)
       if other then
         add(state.grads, other, d)
-      else
+      elseif d ~= nil then
         add(state.grads, id, fit(d, r["in"][k]))
       end
     end
@@ -115,11 +115,28 @@ end
 
 -- ---- forwards --------------------------------------------------------------
 
+local tapes, watching = 0, 0 -- open; of these, whose function still runs
+
+-- The function has returned: what is recorded from now on is of interest to
+-- tapes further out only.
+local function stop_watching(tape)
+  watching = watching - tape.watches
+  tape.watches = 0
+end
+
+local function close_tape(tape)
+  stop_watching(tape)
+  tapes = tapes - 1
+  core.tape_close(tape.id)
+  if tapes == 0 then rules.forget_customs() end
+end
+
+local TAPE = { __close = close_tape }
+
 local function new_tape()
-  local id = core.tape_open()
-  return setmetatable({ id = id }, {
-    __close = function() core.tape_close(id) end,
-  })
+  local tape = { id = core.tape_open(), watches = 1 }
+  tapes, watching = tapes + 1, watching + 1
+  return setmetatable(tape, TAPE)
 end
 
 -- The argument has no float tensor: says what it has instead.
@@ -181,6 +198,7 @@ local function run(name, f, n, ...)
     math.max(n, arguments.n))))
   check_result(name, results[1])
   local records = core.tape_records(tape.id, leaves)
+  stop_watching(tape)
   return results, restore(backward(records, leaves, results[1]))
 end
 
@@ -218,6 +236,86 @@ local function value_and_grad(f, n)
   return function(...)
     local results, gradients = run("value_and_grad", f, n, ...)
     return results[1], gradients, table.unpack(results, 2, results.n)
+  end
+end
+
+-- ---- gradients of one's own -------------------------------------------------
+
+-- What f gives for detached arguments, and the tensors of these.
+local function run_detached(f, arguments)
+  local inner, inputs = { n = arguments.n }, {}
+  for i = 1, arguments.n do
+    local a, before = arguments[i], #inputs
+    tree.each(a, function(leaf) inputs[#inputs + 1] = leaf end)
+    inner[i] = a
+    if #inputs > before then
+      inner[i] = tree.map(function(x) return x:detach() end, a)
+    end
+  end
+  return table.pack(f(table.unpack(inner, 1, inner.n))), inputs
+end
+
+local function check_custom(results)
+  local y = results[1]
+  if results.n == 1 and core.is_tensor(y) then return y end
+  core.fail(("custom_grad: the function must return one tensor, got %s")
+    :format(results.n > 1 and results.n .. " results" or core.kind(y)),
+    results.n > 1 and "stack or cat them, and take them apart outside" or nil)
+end
+
+-- What backward gave for the tensor x at a path of argument i.
+local function check_gradient(d, x, i, path)
+  local place = ("argument %d%s"):format(i, path == "" and "" or " at " .. path)
+  if core.is_tensor(d) and d.shape == x.shape then return d end
+  core.fail(("custom_grad: the gradient of %s must be a tensor of its shape %s, "
+    .. "got %s"):format(place, tostring(x.shape), core.is_tensor(d)
+    and tostring(d.shape) or core.kind(d)))
+end
+
+-- The function that rules.lua calls: from the gradient of y to an array of
+-- functions that give the gradients of the inputs, false where there is none.
+local function bind_backward(backward, arguments, y)
+  return function(g)
+    local given, grads = table.pack(table.unpack(arguments, 1, arguments.n)), {}
+    given[arguments.n + 1] = y
+    local back = table.pack(backward(g, table.unpack(given, 1,
+      arguments.n + 1)))
+    for i = 1, arguments.n do
+      tree.each(arguments[i], function(x, path, d)
+        grads[#grads + 1] = d ~= nil and function()
+          if type(d) == "function" then d = d() end
+          return check_gradient(d, x, i, path)
+        end
+      end, back[i])
+    end
+    return grads
+  end
+end
+
+--- custom_grad(f, backward): the function f with a gradient of your own. f gets
+--- tensors, nested tables of them or anything else, and returns one tensor.
+--- backward(g, arguments..., result), g the gradient of the result, returns one
+--- gradient for each argument: a tensor of its shape, a table for a table, or
+--- nil for none; also a function that gives it, called where it is asked for.
+--- backward is called when a gradient passes through, and its ops are
+--- differentiated for a second one. What else f sees is constant.
+--- Example: custom_grad(exp, function(g, x, y) return g * y end)
+local function custom_grad(f, backward)
+  check_function("custom_grad", f)
+  if type(backward) ~= "function"
+    and not (getmetatable(backward) or {}).__call then
+    core.fail("custom_grad: argument 2 must be a function, got "
+      .. core.kind(backward))
+  end
+  return function(...)
+    if watching == 0 then return check_custom(table.pack(f(...))) end
+    local arguments = table.pack(...)
+    local results, inputs = run_detached(f, arguments)
+    local y = check_custom(results)
+    if #inputs == 0 or not FLOAT[y.dtype] then return y end
+    local out = core.custom(y, table.unpack(inputs))
+    rules.note_custom(core.id(out), bind_backward(backward, arguments, out))
+    return out
   end
 end
 
@@ -274,4 +372,5 @@ return {
   grad = grad,
   value_and_grad = value_and_grad,
   gradcheck = gradcheck,
+  custom_grad = custom_grad,
 }

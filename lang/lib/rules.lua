@@ -3,11 +3,12 @@
 --   op = { saves, rule for input 1, rule for input 2, ... }
 --
 -- saves names what the rules look at: o the result (r.out), x y z the inputs
--- 1 to 3 (r.x, r.y, r.z: a tensor or a number). A rule takes the gradient g of
+-- 1 to 3 (r.x, r.y, r.z: a tensor or a number), * all of these. A rule takes the gradient g of
 -- the result and the record r and gives the gradient of its input, in its
 -- shape; `no` and inputs without a rule have none. `each` is the rule of all
--- inputs and gets the input's number.
+-- inputs (from number `from` on) and gets the input's number.
 local core = require "tsh.core"
+local windows = require "tsh.windows"
 local map, fold = core.map, core.fold
 
 local no = false
@@ -225,6 +226,16 @@ local function untake(g, r)
   return core.index_add(x, r.y:reshape({ n }), g:reshape(s), r.axis)
 end
 
+-- The functions of custom_grad, by the id of their result; kept while a tape is
+-- open, which keeps the results.
+local customs = {}
+
+local function custom(g, r, k)
+  r.grads = r.grads or customs[r.out_id](g)
+  local of_input = r.grads[k - 1]
+  return of_input and of_input() or nil
+end
+
 -- ---- the table -------------------------------------------------------------
 
 local TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
@@ -308,6 +319,11 @@ local rules = {
   set = { "", function(g, r) return core.set0(g, r.ranges, 0) end,
     function(g, r) return core.slice0(g, r.ranges) end },
   detach = { "", no },
+  windows = { "", function(g, r)
+    return windows.unwindow(g, r.axis, r["in"][1].shape[r.axis],
+      r.window[1], r.window[2], r.window[3])
+  end },
+  custom = { "*", from = 2, each = custom },
   to = { "", function(g, r) return g:to(r["in"][1].device) end },
   take = { "y", untake, no },
   index_add = { "y", same, no,
@@ -322,7 +338,7 @@ local function is_differentiable(op)
     and op.gives ~= "SECOND"
 end
 
-local SAVES = { o = 1, x = 2, y = 4, z = 8 }
+local SAVES = { o = 1, x = 2, y = 4, z = 8, ["*"] = 0xffffffff }
 
 local function check()
   local known = {}
@@ -342,4 +358,9 @@ local function check()
 end
 
 check()
-return rules
+
+-- What grad.lua calls; not among the rules, which are one for each op.
+return setmetatable(rules, { __index = {
+  note_custom = function(id, backward) customs[id] = backward end,
+  forget_customs = function() customs = {} end,
+} })

@@ -43,15 +43,17 @@ local function child_path(path, k)
   return path == "" and k or path .. "." .. k
 end
 
--- Calls visit(leaf, path) for each tensor; `above` holds the tables on the
--- way down, where a table that contains itself would be found again.
-local function walk(t, path, above, visit)
-  if core.is_tensor(t) then return visit(t, path) end
+-- Calls visit(leaf, path, entry of the other tree) for each tensor; `above`
+-- holds the tables on the way down, where a table that contains itself would be
+-- found again.
+local function walk(t, path, above, visit, other)
+  if core.is_tensor(t) then return visit(t, path, other) end
   if type(t) ~= "table" then return end
   if above[t] then core.fail("tree: a table contains itself at " .. path) end
   above[t] = true
+  if type(other) ~= "table" then other = {} end
   for _, k in ipairs(sorted_keys(t, path)) do
-    walk(t[k], child_path(path, k), above, visit)
+    walk(t[k], child_path(path, k), above, visit, other[k])
   end
   above[t] = nil
 end
@@ -67,11 +69,12 @@ local function rebuild(t, leaf, bare)
   return copy
 end
 
---- tree.each(t, f): calls f(leaf, path) for every tensor of t, in order; path
---- is a text, "layers[1].w", and "" when t is itself a tensor.
+--- tree.each(t, f, other): calls f(leaf, path, entry) for every tensor of t, in
+--- order; path is a text, "layers[1].w", and "" when t is itself a tensor; entry
+--- is what another tree has at the same place, or nil.
 --- Example: tree.each(params, function(p, path) print(path, p.shape) end)
-function tree.each(t, f)
-  walk(t, "", {}, f)
+function tree.each(t, f, other)
+  walk(t, "", {}, f, other)
 end
 
 --- tree.leaves(t): array of the tensors of t, in order.

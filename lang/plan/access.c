@@ -1,5 +1,5 @@
-/* access.c - strided views: what reshape, permute, expand and slice do to an
- * offset and strides. */
+/* access.c - strided views: what reshape, permute, expand, slice and
+ * windows do to an offset and strides. */
 #include "priv.h"
 
 /* New strides when extents `from` with strides are read as extents `to`; 0
@@ -69,6 +69,11 @@ int access_view(plan_access *a, const plan_shape *from, const plan_node *n,
   int64_t stride[PLAN_RANK];
   switch (n->op) {
   case TSH_OP_detach:
+  case TSH_OP_custom:
+    return 1;
+  case TSH_OP_windows:
+    a->stride[from->rank] = a->stride[n->axes] * n->attr->window.dilation;
+    a->stride[n->axes] *= n->attr->window.stride;
     return 1;
   case TSH_OP_slice:
     return slice_access(a, from, n->attr->range, ints);

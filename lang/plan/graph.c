@@ -204,7 +204,7 @@ static int can_sink(const graph *gr, uint32_t g, const plan_node *v,
   const gnode *n = &gr->g[base];
   int small = v->shape->count <= n->shape->count / 64;
   if (n->kind != G_MAP || n->box != NO || n->op == TSH_OP_index || depth > 48 ||
-      v->shape->count > n->shape->count || v->op == TSH_OP_detach)
+      v->shape->count > n->shape->count || plan_is_same(v->op))
     return 0;
   /* Permuting or reshaping loses nothing where it stands: the atoms of a
    * group follow it. Only a part saves work. */
@@ -330,7 +330,9 @@ static uint32_t build_compute(graph *gr, uint32_t i, int kind) {
                   : graph_input(gr, w->in[k]);
   if (x->op == TSH_OP_index_add && gr->g[n.in[2]].kind == G_EMPTY)
     return n.in[0];                                      /* nothing to add */
-  for (uint32_t k = 0; kind == G_CALL && k < n.nin; k++) /* reads memory */
+  /* A CALL reads memory; a dot reads each element often. */
+  for (uint32_t k = 0; (kind == G_CALL || x->op == TSH_OP_dot) && k < n.nin;
+       k++)
     if (graph_is_generator(&gr->g[graph_base(gr, n.in[k])]) &&
         (n.in[k] = graph_copy(gr, n.in[k], i)) == NO)
       return NO;
@@ -404,6 +406,11 @@ static void count_uses(graph *gr) {
     }
     for (int k = 0; k < 3; k++) count_use(gr, w->in[k]);
   }
+  for (uint32_t i = gr->t->n; i-- > 0;) /* detach is used as its input is */
+    if (plan_is_same(gr->t->node[i]->op) &&
+        !(gr->t->word[i].in[0] & IN_LEAF))
+      gr->trace_uses[gr->t->word[i].in[0]] +=
+          gr->trace_uses[i] + (gr->live[i] != 0) - 1;
 }
 
 static int alloc_tables(graph *gr) {

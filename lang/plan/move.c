@@ -86,6 +86,66 @@ tsh_status plan_detach(plan *p, plan_node *x, plan_node **out, tsh_err *err) {
   return record_view(p, n, out, err);
 }
 
+static int64_t windows_in(int64_t n, const plan_window *w) {
+  int64_t reach;
+  if (w->size < 1 || w->stride < 1 || w->dilation < 1) return 0;
+  if (w->size - 1 > (n - 1) / w->dilation || n < 1) return 0;
+  reach = w->dilation * (w->size - 1) + 1;
+  return (n - reach) / w->stride + 1;
+}
+
+tsh_status plan_windows(plan *p, plan_node *x, int axis,
+                        const plan_window *window, plan_node **out,
+                        tsh_err *err) {
+  const plan_shape *s = x->shape, *shape;
+  int64_t dim[PLAN_RANK + 1];
+  plan_node *n;
+  *out = NULL;
+  if (axis < 0 || (uint32_t)axis >= s->rank)
+    return dev_fail(err, TSH_EINVAL, "windows: no axis %d in %u axes", axis + 1,
+                    s->rank);
+  memcpy(dim, s->dim, sizeof s->dim);
+  dim[axis] = windows_in(s->dim[axis], window);
+  dim[s->rank] = window->size;
+  if (!dim[axis])
+    return dev_fail(err, TSH_EINVAL,
+                    "windows: no window of %lld elements, %lld apart, by steps "
+                    "of %lld, fits axis %d of extent %lld",
+                    (long long)window->size, (long long)window->dilation,
+                    (long long)window->stride, axis + 1,
+                    (long long)s->dim[axis]);
+  if (!(shape = plan_shape_get(p, (int)s->rank + 1, dim, err)))
+    return shape_status(err);
+  if (!(n = move_node(p, TSH_OP_windows, x, shape, 1)))
+    return plan_nomem(err, "a tensor");
+  n->axes = (uint32_t)axis;
+  n->attr->window = *window;
+  /* A single window, or one of a single element, has no step there: 1, so
+   * that no stride can wrap. */
+  if (dim[axis] == 1) n->attr->window.stride = 1;
+  if (window->size == 1) n->attr->window.dilation = 1;
+  return record_view(p, n, out, err);
+}
+
+tsh_status plan_custom(plan *p, plan_node *const *x, int n, plan_node **out,
+                       tsh_err *err) {
+  plan_node *r;
+  *out = NULL;
+  if (n < 1 || n > UINT16_MAX)
+    return dev_fail(err, TSH_EINVAL, "custom: 1 to %d tensors, not %d",
+                    UINT16_MAX, n);
+  if (!(r = move_node(p, TSH_OP_custom, x[0], x[0]->shape, 1)))
+    return plan_nomem(err, "a tensor");
+  if (!(r->attr->many = plan_alloc(sizeof(plan_operand) * (size_t)n))) {
+    plan_drop(p, r);
+    return plan_nomem(err, "a tensor");
+  }
+  r->attr->many[0] = r->in[0];
+  for (int i = 1; i < n; i++)
+    r->attr->many[r->nin++] = operand_of(node_ref(x[i]));
+  return record_view(p, r, out, err);
+}
+
 tsh_status plan_permute(plan *p, plan_node *x, const uint8_t *order,
                         plan_node **out, tsh_err *err) {
   const plan_shape *s = x->shape, *shape;

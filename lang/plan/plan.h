@@ -152,6 +152,19 @@ tsh_status plan_cat(plan *p, plan_node *const *x, int n, int axis,
 tsh_status plan_set(plan *p, plan_node *x, const plan_range *range,
                     const plan_operand *v, plan_node **out, tsh_err *err);
 tsh_status plan_detach(plan *p, plan_node *x, plan_node **out, tsh_err *err);
+typedef struct {
+  int64_t size, stride, dilation; /* all from 1 */
+} plan_window;
+/* Axis of extent n becomes (n - dilation*(size-1) - 1) / stride + 1 windows,
+ * and a new last axis runs through each: out[..i..,j] is
+ * x[..i*stride + j*dilation..]. At least one window must fit. */
+tsh_status plan_windows(plan *p, plan_node *x, int axis,
+                        const plan_window *window, plan_node **out,
+                        tsh_err *err);
+/* x[0] for everything but gradients, which go to x[1] .. x[n-1]: those inputs
+ * are kept by the record of a tape, and by nothing else. */
+tsh_status plan_custom(plan *p, plan_node *const *x, int n, plan_node **out,
+                       tsh_err *err);
 tsh_status plan_to(plan *p, plan_node *x, dev *d, plan_node **out,
                    tsh_err *err); /* x itself (kept) when it is there */
 
@@ -220,11 +233,12 @@ void plan_set_saves(plan *p, int op, uint32_t bits);
 typedef struct {
   int op, n;               /* table id; number of inputs */
   const plan_operand *in;  /* a node, or the number as recorded */
-  uint32_t axes;           /* FOLD: folded axes; axis of cat take index_add */
+  uint32_t axes; /* FOLD: folded axes; axis of cat take index_add windows */
   int keep;                /* FOLD: the axes stay with extent 1 */
   const uint8_t *order;    /* permute */
   const plan_range *range; /* slice, set */
   const int64_t *before, *after; /* pad */
+  const plan_window *window;
 } plan_record;
 void plan_record_of(const plan_node *n, plan_record *out);
 

@@ -43,9 +43,14 @@ typedef struct {
   const char *name;
 } op_info;
 extern const op_info plan_ops[TSH_NOPS];
-/* reshape permute expand slice detach */
+/* reshape permute expand slice detach windows custom */
 static inline int plan_is_view(int op) {
-  return (op >= TSH_OP_reshape && op <= TSH_OP_slice) || op == TSH_OP_detach;
+  return (op >= TSH_OP_reshape && op <= TSH_OP_slice) || op == TSH_OP_detach ||
+         op == TSH_OP_windows || op == TSH_OP_custom;
+}
+/* The same elements in the same shape: detach custom */
+static inline int plan_is_same(int op) {
+  return op == TSH_OP_detach || op == TSH_OP_custom;
 }
 
 /* ---- buffers ------------------------------------------------------------ */
@@ -91,8 +96,9 @@ typedef struct {
     struct {
       int64_t before[PLAN_RANK], after[PLAN_RANK];
     } pad;
+    plan_window window;
   };
-  plan_operand *many; /* cat: nin operands */
+  plan_operand *many; /* cat, custom: nin operands */
 } plan_attr;
 
 struct plan_node {

@@ -23,11 +23,21 @@ tsh_status plan_tape_open(plan *p, uint32_t *tape, tsh_err *err) {
   return TSH_OK;
 }
 
+/* Inputs that only a gradient asks for. */
+static void release_custom(plan *p, plan_node *n) {
+  plan_operand *in = node_in(n);
+  int nin = n->nin;
+  if (n->op != TSH_OP_custom || nin < 2) return;
+  n->nin = 1;
+  for (int i = 1; i < nin; i++) node_unref(p, in[i].node);
+}
+
 static void untape(plan *p, plan_node *n) {
   plan_operand *in = node_in(n);
   n->flags &= (uint8_t) ~(NODE_TAPED | NODE_SAVED);
   for (int i = 0; i < n->nin; i++)
     if (in[i].kind == PLAN_TENSOR) in[i].node->flags &= (uint8_t)~NODE_SAVED;
+  release_custom(p, n);
   if (n->state == NODE_READY || n->state == NODE_FAILED)
     node_release_inputs(p, n);
   node_unref(p, n);
@@ -59,4 +69,5 @@ void plan_record_of(const plan_node *n, plan_record *out) {
   out->range = a->range;
   out->before = a->pad.before;
   out->after = a->pad.after;
+  out->window = &a->window;
 }

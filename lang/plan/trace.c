@@ -187,6 +187,8 @@ static int encode_attr(plan_trace *t, plan_node *n) {
       if (in == IN_NONE || !push_aux(t, in)) return 0;
     }
     break;
+  case TSH_OP_windows: /* the size is in the shape */
+    return push_aux(t, a->window.stride) && push_aux(t, a->window.dilation);
   default:
     break;
   }
@@ -203,7 +205,8 @@ static int encode(plan_trace *t, plan_node *n, trace_word *w) {
   w->in[0] = w->in[1] = w->in[2] = IN_NONE;
   w->aux = t->naux;
   w->ints = t->nint;
-  for (int i = 0; i < n->nin && i < 3; i++)
+  /* Of custom the first input alone is computed with. */
+  for (int i = 0; i < n->nin && i < (n->op == TSH_OP_custom ? 1 : 3); i++)
     if ((w->in[i] = encode_in(t, &in[i])) == IN_NONE) return 0;
   return encode_attr(t, n);
 }

@@ -2,12 +2,74 @@
  * Knows element sizes, not dtypes. Compiled once per instruction set. */
 #include "isa.h"
 
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
+/* ---- short runs --------------------------------------------------------- */
+/* n elements one after the other. Rows of images are short: whole vectors, the
+ * last one over the one before, cost less than a loop for the rest. */
+#define LINE(W)                                                                \
+  static inline void line_##W(uint##W##_t *d, const uint##W##_t *s,            \
+                              size_t n) {                                      \
+    enum { V = 32 * 8 / W, H = V / 2 };                                        \
+    size_t i = 0;                                                              \
+    if (n >= V) {                                                              \
+      for (; i + V <= n; i += V) memcpy(d + i, s + i, 32);                     \
+      if (i < n) memcpy(d + n - V, s + n - V, 32);                             \
+    } else if (n >= H) {                                                       \
+      memcpy(d, s, 16);                                                        \
+      memcpy(d + n - H, s + n - H, 16);                                        \
+    } else {                                                                   \
+      for (; i < n; i++) d[i] = s[i];                                          \
+    }                                                                          \
+  }
+LINE(8)
+LINE(32)
+LINE(64)
+#undef LINE
+
+/* Every second element. Nothing beyond the last one is read: the second half
+ * of a vector's source is loaded from one element earlier. */
+static inline void second_32(uint32_t *d, const uint32_t *s, size_t n) {
+  size_t i = 0;
+#ifdef __AVX2__
+  for (; n >= 8; i = i + 16 <= n ? i + 8 : n - 8) {
+    const float *from = (const float *)(const void *)(s + 2 * i);
+    __m256 a = _mm256_loadu_ps(from), b = _mm256_loadu_ps(from + 7);
+    __m256i c = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0xd8));
+    c = _mm256_permute4x64_epi64(c, 0xd8);
+    _mm256_storeu_si256((__m256i *)(void *)(d + i), c);
+    if (i + 8 == n) return;
+  }
+  if (n >= 4) {
+    const float *from = (const float *)(const void *)s;
+    for (; i < n; i = i + 8 <= n ? i + 4 : n - 4) {
+      __m128 a = _mm_loadu_ps(from + 2 * i), b = _mm_loadu_ps(from + 2 * i + 3);
+      _mm_storeu_ps((float *)(void *)(d + i), _mm_shuffle_ps(a, b, 0xd8));
+      if (i + 4 == n) return;
+    }
+  }
+#endif
+  for (; i < n; i++) d[i] = s[2 * i];
+}
+
+static inline void second_64(uint64_t *d, const uint64_t *s, size_t n) {
+  for (size_t i = 0; i < n; i++) d[i] = s[2 * i];
+}
+
+static inline void second_8(uint8_t *d, const uint8_t *s, size_t n) {
+  for (size_t i = 0; i < n; i++) d[i] = s[2 * i];
+}
+
 /* ---- one run of a stride ------------------------------------------------ */
 #define RUN(W)                                                                 \
   static inline void take_##W(uint##W##_t *d, const uint##W##_t *s,            \
                               int64_t stride, size_t n) {                      \
     if (stride == 1) {                                                         \
-      for (size_t i = 0; i < n; i++) d[i] = s[i];                              \
+      line_##W(d, s, n);                                                       \
+    } else if (stride == 2) {                                                  \
+      second_##W(d, s, n);                                                     \
     } else if (stride == 0) {                                                  \
       const uint##W##_t v = n ? *s : 0;                                        \
       for (size_t i = 0; i < n; i++) d[i] = v;                                 \
@@ -18,7 +80,9 @@
   static inline void put_##W(uint##W##_t *d, const uint##W##_t *s,             \
                              int64_t stride, size_t n) {                       \
     if (stride == 1) {                                                         \
-      for (size_t i = 0; i < n; i++) d[i] = s[i];                              \
+      line_##W(d, s, n);                                                       \
+    } else if (stride == 2) {                                                  \
+      for (size_t i = 0; i < n; i++) d[2 * i] = s[i];                          \
     } else {                                                                   \
       for (size_t i = 0; i < n; i++) d[(int64_t)i * stride] = s[i];            \
     }                                                                          \
@@ -135,7 +199,7 @@ static inline int64_t offset_of(const cpu_space *space, const int64_t *idx,
     size_t run = run_length(space, idx, n);                                    \
     CALL;                                                                      \
     d += run;                                                                  \
-    n -= run;                                                                  \
+    if ((n -= run) == 0) break;                                                \
     at += next_run(space, idx, stride);                                        \
   }
 
