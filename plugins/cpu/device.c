@@ -2,6 +2,7 @@
  * register table, places of arguments. It grows while compiling, so running
  * asks for none. */
 #include <string.h>
+#include <unistd.h>
 
 #include "device.h"
 
@@ -50,10 +51,21 @@ tsh_status cpu_scratch_grow(tsh_dev *dev, uint32_t units, tsh_err *err) {
   return TSH_OK;
 }
 
+/* A core's own cache, the second level. */
+static uint64_t near_cache(void) {
+  long bytes = -1;
+#ifdef _SC_LEVEL2_CACHE_SIZE
+  bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+#endif
+  if (bytes < 128 << 10) return 512 << 10;
+  return bytes > 8 << 20 ? 8 << 20 : (uint64_t)bytes;
+}
+
 static tsh_status scratch_init(tsh_dev *dev, tsh_err *err) {
   cpu_run *run = &dev->run;
   run->bad_lane = run->bad_at = -1;
   run->cancel = &dev->never;
+  run->near_cache = near_cache();
   run->place = get(dev, PLACES);
   run->tail_place = get(dev, PLACES);
   run->lanes = get(dev, PORTS);
