@@ -107,7 +107,7 @@ static void *host_ptr(tsh_dev *dev, tsh_buf *buf) {
 static tsh_status memstat(tsh_dev *dev, int trim, tsh_memstat *out,
                           tsh_err *err) {
   (void)err;
-  if (trim) cpu_pool_trim(&dev->pool);
+  if (trim) cpu_pool_trim(&dev->pool), cpu_run_trim(&dev->run);
   tsh_memstat m = {out->size, 0, dev->pool.used, dev->pool.cached,
                    dev->pool.peak};
   hand_out(out, &m, out->size, sizeof m);
