@@ -317,7 +317,8 @@ enum {
   CPU_GEMM_A = 4 << 20,
   CPU_GEMM_B = 128 << 10,
   CPU_GEMM_C = CPU_GEMM_ROWS * CPU_GEMM_COLUMNS / 2 * 8 + 4096,
-  CPU_GEMM_BYTES = CPU_GEMM_A + CPU_GEMM_B + CPU_GEMM_C
+  CPU_GEMM_STATE = 32 << 10, /* of a worker */
+  CPU_GEMM_BYTES = CPU_GEMM_A + CPU_GEMM_B + CPU_GEMM_C + CPU_GEMM_STATE
 };
 
 /* ---- CALL ops (call.c) -------------------------------------------------- */

@@ -46,10 +46,12 @@ typedef struct {
   int whole_a;                         /* rows are packed with all depth */
   int64_t a_row, a_step, b_step;       /* operands that are not packed */
   int64_t rows, columns, depth, units; /* of a block; blocks of all */
-  /* The current matrix of the batch. */
-  cpu_place *place;
-  int64_t matrix, at_a, at_b, at_c, rows_packed;
-  int64_t c_row, *c_off; /* results; c_off: NULL when columns are in line */
+  int64_t lanes;                       /* of the tail */
+  const cpu_place *place;              /* of all arguments, of matrix 0 */
+  int64_t c_row;                       /* results of a row, and of columns */
+  int scattered;                       /* that are not in line */
+  /* Of each worker: the current matrix of the batch, the rows packed last. */
+  int64_t matrix, at_a, at_b, at_c, rows_packed, *c_off;
   char *a_panels, *b_panel, *tile;
   int64_t m_off[ROWS], n_off[COLUMNS], k_off[DEPTH], c_table[COLUMNS];
 } gemm;
@@ -103,12 +105,12 @@ static void choose_results(cpu_run *run, gemm *g) {
   const cpu_port *store = only_store(&g->prog->tail, g->prog->narg);
   const cpu_place *c = store ? &run->place[store->arg] : NULL;
   g->c = NULL;
-  g->c_off = NULL;
+  g->scattered = 0;
   if (!c || g->m.rank > 1 || g->k.points == 0) return;
   if (c->base == g->a->base || c->base == g->b->base) return;
   if (!in_line(g, c)) {
     if (g->sweeps) return;
-    g->c_off = g->c_table;
+    g->scattered = 1;
   }
   g->c = c;
   g->c_row = g->m.rank ? c->stride[g->am] : 0;
@@ -219,7 +221,7 @@ static void find_tail(cpu_run *run, gemm *g) {
   const tsh_prog *prog = g->prog;
   int m = g->m.rank, n = g->n.rank;
   for (int i = 0; i < prog->narg; i++) {
-    const int64_t *from = run->place[i].stride;
+    const int64_t *from = g->place[i].stride;
     int64_t *to = run->tail_place[i].stride;
     for (int k = 0; k < m; k++) to[k] = from[g->am + k];
     for (int k = 0; k < n; k++) to[m + k] = from[g->bn + k];
@@ -236,6 +238,7 @@ static void find_out(gemm *g) {
     out->ext[m + k] = g->n.ext[k];
     out->lin[m + k] = g->n.lin[k];
   }
+  g->lanes = gemm_part(out->points, 0, CPU_LANES);
 }
 
 /* ---- how it is done ----------------------------------------------------- */
@@ -266,25 +269,60 @@ static void choose_packing(const cpu_run *run, gemm *g) {
   if (m > 2 * 14 && (!near || !sets_b)) g->pack_b = 1;
 }
 
-static void choose_blocks(const cpu_run *run, gemm *g) {
+static void choose_layers(const cpu_run *run, gemm *g) {
   int64_t bytes = g->prog->bytes[g->prog->a], near = (int64_t)run->near_cache;
   int64_t m = g->m.points, n = g->n.points, k = g->k.points;
+  g->depth = k > DEPTH ? even(k, LAYER, 8) : k > 0 ? k : 1;
+  int64_t most = near * 35 / 100 / bytes / g->depth / 84 * 84;
+  if (most < 84) most = 84;
+  if (most > ROWS) most = ROWS;
+  g->rows = even(m, most, 14);
+  g->columns = even(n, g->rows <= 128 ? COLUMNS : COLUMNS / 2, 32);
+  g->whole_a = g->rows * k <= CPU_GEMM_A / bytes - 64;
+  g->fetch = g->c && m * n * bytes > near / 4;
+}
+
+static int64_t count_blocks(const gemm *g) {
+  return (g->m.points + g->rows - 1) / g->rows *
+         ((g->n.points + g->columns - 1) / g->columns) * g->batch.points;
+}
+
+/* Smaller blocks, until every worker has some of a few microseconds. */
+static void split_blocks(gemm *g, int workers, double ns) {
+  int64_t most = INT64_C(4) * workers;
+  for (;;) {
+    int64_t units = count_blocks(g), rows = g->rows, columns = g->columns;
+    if (units >= most || (units >= workers && ns / (double)units < 8000))
+      return;
+    if (columns > 32 && (columns >= rows || rows <= 28))
+      g->columns = even(g->n.points, (columns / 2 + 31) / 32 * 32, 32);
+    else if (rows > 14 && !g->sweeps)
+      g->rows = even(g->m.points, (rows / 2 + 13) / 14 * 14, 14);
+    if (g->rows == rows && g->columns == columns) return;
+  }
+}
+
+/* Returns the number of workers. */
+static int choose_blocks(cpu_run *run, gemm *g) {
+  double work = (double)g->m.points * (double)g->n.points *
+                (double)g->k.points * (double)g->batch.points;
+  double ns = work * (g->prog->dtype == TSH_f32 ? 0.02 : 0.04);
+  int tiny = (run->force & CPU_FORCE_SHARE) != 0, workers = 1;
   if (g->sweeps) {
-    g->rows = m;
-    g->columns = m == 1 ? SWEEP : SWEEP / 4;
+    ns = work * 0.08;
+    g->rows = g->m.points;
+    g->columns = g->m.points == 1 ? SWEEP : SWEEP / 4;
   } else {
     choose_packing(run, g);
-    g->depth = k > DEPTH ? even(k, LAYER, 8) : k > 0 ? k : 1;
-    int64_t most = near * 35 / 100 / bytes / g->depth / 84 * 84;
-    if (most < 84) most = 84;
-    if (most > ROWS) most = ROWS;
-    g->rows = even(m, most, 14);
-    g->columns = even(n, g->rows <= 128 ? COLUMNS : COLUMNS / 2, 32);
-    g->whole_a = g->rows * k <= CPU_GEMM_A / bytes - 64;
-    g->fetch = g->c && (m * n * bytes > near / 4);
+    choose_layers(run, g);
   }
-  g->units = (m + g->rows - 1) / g->rows * ((n + g->columns - 1) / g->columns) *
-             g->batch.points;
+  if (run->team && (tiny || (ns > 1000 && cpu_team_worth(run->team, ns))))
+    workers = cpu_run_peers(run);
+  if (tiny && !g->sweeps) g->rows = 14;
+  if (tiny) g->columns = 32;
+  if (workers > 1) split_blocks(g, workers, ns);
+  g->units = count_blocks(g);
+  return workers;
 }
 
 /* ---- the work ----------------------------------------------------------- */
@@ -313,32 +351,21 @@ static void enter_matrix(cpu_run *run, gemm *g, int64_t matrix) {
     if (g->c) g->at_c += c.idx[k] * g->c->stride[k];
   }
   if (g->c) return;
-  int64_t lanes = gemm_part(g->out.points, 0, CPU_LANES);
   tail_bases(run, g, &c);
-  cpu_ports(run, &g->prog->tail, &g->out, 0, (size_t)lanes);
+  cpu_ports(run, &g->prog->tail, &g->out, 0, (size_t)g->lanes);
 }
 
-static void start(cpu_run *run, gemm *g, const tsh_prog *prog,
-                  const tsh_launch *launch) {
-  g->prog = prog;
-  g->place = run->place;
+/* What a worker needs beside the plan. */
+static void begin(cpu_run *run, gemm *g, const tsh_launch *launch) {
   g->matrix = -1;
-  cpu_space_bases(run, prog, launch);
-  find_axes(run, g, launch);
-  choose_sides(run, g);
-  g->sweeps = g->m.points <= 4 && g->n.points >= 32 && g->n.rank == 1 &&
-              g->b->stride[g->bn] == 1;
-  choose_results(run, g);
-  choose_blocks(run, g);
   g->a_panels = run->gemm;
   g->b_panel = g->a_panels + CPU_GEMM_A;
   g->tile = g->b_panel + CPU_GEMM_B;
+  g->c_off = g->scattered ? g->c_table : NULL;
   if (g->c) return;
   find_tail(run, g);
-  find_out(g);
   tile_strides(run, g, g->n.points);
-  int64_t lanes = gemm_part(g->out.points, 0, CPU_LANES);
-  cpu_uniforms(run, &prog->tail, launch, (size_t)lanes);
+  cpu_uniforms(run, &g->prog->tail, launch, (size_t)g->lanes);
 }
 
 /* Block number `unit`: columns fastest, then rows, then the batch. */
@@ -358,14 +385,57 @@ static tsh_status one_block(cpu_run *run, gemm *g, int64_t unit) {
   return g->sweeps ? sweep_f64(run, g, &at) : block_f64(run, g, &at);
 }
 
+/* ---- several workers ---------------------------------------------------- */
+typedef struct {
+  cpu_run *run; /* of worker 0 */
+  gemm *g;
+  const tsh_launch *launch;
+  tsh_status rc;
+} job;
+
+static void part(void *data, int64_t unit, int worker) {
+  job *j = data;
+  cpu_run *run = cpu_run_of(j->run, worker);
+  gemm *g = j->g;
+  if (__atomic_load_n(&j->rc, __ATOMIC_RELAXED) != TSH_OK) return;
+  if (worker > 0) {
+    g = (gemm *)(run->gemm + CPU_GEMM_A + CPU_GEMM_B + CPU_GEMM_C);
+    if (cpu_run_begins(j->run, run, 0)) {
+      memcpy(g, j->g, offsetof(gemm, matrix));
+      begin(run, g, j->launch);
+    }
+  }
+  cpu_place *place = run->place;
+  if (worker > 0 && !g->c) run->place = run->tail_place;
+  tsh_status rc = one_block(run, g, unit);
+  if (worker > 0) run->place = place;
+  if (rc != TSH_OK) __atomic_store_n(&j->rc, rc, __ATOMIC_RELAXED);
+}
+
+_Static_assert(sizeof(gemm) <= CPU_GEMM_STATE, "a worker's product has room");
+
 tsh_status cpu_gemm(cpu_run *run, const tsh_prog *prog,
                     const tsh_launch *launch) {
   gemm g;
-  tsh_status rc = TSH_OK;
-  start(run, &g, prog, launch);
+  cpu_place *place = run->place;
+  g.prog = prog;
+  g.place = place;
+  cpu_space_bases(run, prog, launch);
+  find_axes(run, &g, launch);
+  choose_sides(run, &g);
+  g.sweeps = g.m.points <= 4 && g.n.points >= 32 && g.n.rank == 1 &&
+             g.b->stride[g.bn] == 1;
+  choose_results(run, &g);
+  int workers = choose_blocks(run, &g);
+  if (!g.c) find_out(&g);
+  begin(run, &g, launch);
   if (!g.c) run->place = run->tail_place;
-  for (int64_t unit = 0; unit < g.units && rc == TSH_OK; unit++)
-    rc = one_block(run, &g, unit);
-  run->place = g.place;
-  return rc;
+  job j = {run, &g, launch, TSH_OK};
+  if (workers > 1 && g.units > 1)
+    cpu_run_share(run, part, &j, g.units);
+  else
+    for (int64_t unit = 0; unit < g.units && j.rc == TSH_OK; unit++)
+      j.rc = one_block(run, &g, unit);
+  run->place = place;
+  return j.rc;
 }

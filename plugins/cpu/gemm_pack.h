@@ -117,10 +117,9 @@ static void FN(turn_runs)(const T *from, const int64_t *lane, int64_t n,
   enum { VW = FN(VW) };
   for (int64_t k = 0, run; k < nk; k += run) {
     run = FN(run_of)(depth + k, nk - k);
-    for (int64_t j = 0; j < n; j += VW)
-      FN(turn_run)
-      (from + depth[k], lane + j, n - j < VW ? n - j : VW, run,
-       out + k * width + j, width, j > 0 && j + VW > width);
+    for (int64_t j = 0; j < n; j += VW) FN(turn_run)
+    (from + depth[k], lane + j, n - j < VW ? n - j : VW, run,
+     out + k * width + j, width, j > 0 && j + VW > width);
   }
 }
 

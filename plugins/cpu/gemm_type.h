@@ -123,8 +123,8 @@ static tsh_status FN(block)(cpu_run *run, gemm *g, const gemm_block *at) {
     gemm_offsets(&g->m, g->a->stride + g->am, at->i, at->ni, g->m_off);
     for (int64_t k = 0; k < g->k.points && g->whole_a; k += g->depth)
       FN(pack_rows)
-      (g, a, at->ni, k, gemm_part(g->k.points, k, g->depth),
-       (T *)g->a_panels + k * at->ni);
+    (g, a, at->ni, k, gemm_part(g->k.points, k, g->depth),
+     (T *)g->a_panels + k * at->ni);
     g->rows_packed = at->i;
   }
   for (int64_t k = 0; k < g->k.points && rc == TSH_OK; k += g->depth)

@@ -7,7 +7,7 @@
 #include "device.h"
 
 /* ---- properties --------------------------------------------------------- */
-static char processor[80];
+static char processor[72];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void find_processor(void) {

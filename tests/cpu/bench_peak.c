@@ -19,7 +19,7 @@ double bench_cpu_time(void) { return seconds(CLOCK_THREAD_CPUTIME_ID); }
 double bench_wall_time(void) { return seconds(CLOCK_MONOTONIC); }
 
 /* ---- fma ---------------------------------------------------------------- */
-enum { CHAINS = 14, STEPS = 20000, LIMIT = 60 };
+enum { CHAINS = 14, STEPS = 4000, LIMIT = 40 };
 static volatile double sink;
 
 #ifdef __x86_64__
