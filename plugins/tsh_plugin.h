@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 #define TSH_ABI_MAJOR 0
-#define TSH_ABI_MINOR 1
+#define TSH_ABI_MINOR 2
 
 #define TSH_MAX_RANK 12 /* axes of one kernel; a device may declare 8 to 12 */
 
@@ -393,10 +393,12 @@ typedef struct {
 enum { TSH_CPU = 1, TSH_GPU = 2, TSH_NPU = 3, TSH_REMOTE = 4 };
 
 /* Given to open; outlives the device. cancel: read (relaxed) at least every
- * 20 ms of work; non-zero asks to stop. */
+ * 20 ms of work; non-zero asks to stop. threads: how many may compute at once
+ * on the host's processors, the caller among them; 0: the plugin chooses. */
 typedef struct {
   uint32_t size, flags;
   const uint32_t *cancel;
+  uint32_t threads, pad; /* since 0.2 */
 } tsh_host;
 
 /* A transfer. dst NULL: to host; src NULL: from host; both: on the device.

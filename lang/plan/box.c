@@ -31,6 +31,71 @@ static uint32_t new_box(graph *gr, const plan_node *x, uint32_t trace) {
   return box;
 }
 
+/* ---- parts that are joined from parts ------------------------------------ */
+/* Strides that the axes of box `inner` have in memory where view g of it has
+ * the strides of `at`; 0 when there are none. The view only groups axes. */
+static int inner_strides(const graph *gr, uint32_t inner, uint32_t g,
+                         const plan_access *at, int64_t *out) {
+  const plan_shape *s = gr->g[inner].shape, *v = gr->g[g].shape;
+  int64_t own[PLAN_RANK];
+  plan_access a;
+  graph_access(gr, g, &a);
+  if (a.offset || a.nterm || v->count != s->count) return 0;
+  shape_strides(s, own);
+  for (uint32_t k = 0; k < s->rank; k++) {
+    uint32_t axis = 0;
+    out[k] = 0;
+    if (s->dim[k] == 1) continue;
+    while (axis < v->rank &&
+           (v->dim[axis] == 1 || a.stride[axis] < 1 ||
+            own[k] % a.stride[axis] ||
+            own[k] * s->dim[k] > a.stride[axis] * v->dim[axis]))
+      axis++;
+    if (axis == v->rank) return 0;
+    out[k] = at->stride[axis] * (own[k] / a.stride[axis]);
+  }
+  return 1;
+}
+
+/* The place in the outer memory of what lies at *a in box `inner`. */
+static void move_access(const plan_shape *inner, const int64_t *stride,
+                        int64_t offset, plan_access *a) {
+  int64_t own[PLAN_RANK], rest = a->offset;
+  shape_strides(inner, own);
+  a->offset = offset;
+  for (uint32_t k = 0; k < inner->rank; k++) {
+    if (inner->dim[k] == 1) continue; /* its stride means nothing */
+    a->offset += rest / own[k] * stride[k];
+    rest %= own[k];
+    a->stride[k] = a->stride[k] / own[k] * stride[k];
+  }
+}
+
+/* Joining what was joined, or given a border, for this alone: its parts go to
+ * their places at once. 1: done, 0: no memory, -1: it must be copied. */
+static int put_parts(graph *gr, uint32_t box, uint32_t g,
+                     const plan_access *at) {
+  uint32_t inner = graph_base(gr, g);
+  const gnode *n = &gr->g[inner];
+  int64_t stride[PLAN_RANK];
+  if (gr->unfused || n->kind != G_BOX || n->op == TSH_OP_set ||
+      n->device != gr->g[box].device || n->dtype != gr->g[box].dtype ||
+      gr->live[n->trace] || gr->trace_uses[n->trace] != 1 ||
+      !graph_views_free(gr, inner, g, 0) ||
+      !inner_strides(gr, inner, g, at, stride))
+    return -1;
+  for (uint32_t k = 0; k < gr->g[inner].nput; k++) {
+    uint32_t id = gr->puts[gr->g[inner].put + k];
+    if (!PLAN_GROW(gr->puts, gr->put_cap, gr->nput + 1)) return 0;
+    move_access(gr->g[inner].shape, stride, at->offset, &gr->g[id].acc);
+    gr->g[id].box = box;
+    gr->puts[gr->nput++] = id;
+    gr->g[box].nput++;
+  }
+  gr->g[inner].nput = 0;
+  return 1;
+}
+
 uint32_t box_cat(graph *gr, uint32_t i) {
   const plan_node *x = gr->t->node[i];
   const int64_t *in = gr->t->aux + gr->t->word[i].aux;
@@ -40,7 +105,8 @@ uint32_t box_cat(graph *gr, uint32_t i) {
   shape_strides(x->shape, at.stride);
   for (int k = 0; k < x->nin; k++) {
     uint32_t g = graph_input(gr, (uint32_t)in[k]);
-    if (!put(gr, box, g, &at, NO, i)) return NO;
+    int done = put_parts(gr, box, g, &at);
+    if (done == 0 || (done < 0 && !put(gr, box, g, &at, NO, i))) return NO;
     at.offset += at.stride[x->axes] * gr->g[g].shape->dim[x->axes];
   }
   return box;

@@ -5,6 +5,7 @@
 #define CPU_H
 
 #include "kit.h"
+#include "team.h"
 
 enum {
   CPU_LANES = 512,                /* elements of a block */
@@ -229,11 +230,42 @@ struct cpu_run {
   cpu_place *tail_place; /* [CPU_MAX_ARGS + 1], of a GEMM's tail */
   char *spill;           /* CPU_SPILL_BYTES, or NULL before it is needed */
   char *gemm;            /* CPU_GEMM_BYTES, or NULL before it is needed */
+  uint64_t near_cache;   /* bytes of a core's own cache, the second level */
   uint32_t nunit;        /* slots there are */
   uint32_t force;        /* CPU_FORCE_ bits, for tests: all ways agree */
   char *slots;
+  const cpu_source *source; /* of all of the above */
+  cpu_team *team;           /* of worker 0, NULL in a peer */
+  cpu_run **peer; /* [CPU_TEAM_MOST], of worker 0: see cpu_run_peers */
+  int npeer;
+  uint64_t job; /* number of the shared job that it is set up for */
 };
-enum { CPU_FORCE_ROWS = 1, CPU_FORCE_COLS = 2, CPU_FORCE_PLAIN = 4 };
+enum {
+  CPU_FORCE_ROWS = 1,
+  CPU_FORCE_COLS = 2,
+  CPU_FORCE_PLAIN = 4,
+  CPU_FORCE_SHARE = 8 /* share what is not worth it, in tiny parts */
+};
+
+/* ---- shared launches (device.c) ----------------------------------------- */
+/* Makes a run for each worker of the team, with as many slots as this one and
+ * with memory for spills and GEMM where this one has it. Workers that there is
+ * no memory for take no part in jobs from now on. Returns the number of workers
+ * that do. Not within a job. */
+int cpu_run_peers(cpu_run *run);
+/* The peers' memory goes; the next cpu_run_peers makes it again. */
+void cpu_run_trim(cpu_run *run);
+
+/* Runs a job of parts that work on cpu_run_of(run, worker). Afterwards bad_at
+ * is the lowest of all workers. After cpu_run_peers. */
+void cpu_run_share(cpu_run *run, cpu_part_fn *fn, void *job, int64_t parts);
+static inline cpu_run *cpu_run_of(cpu_run *run, int worker) {
+  return worker ? run->peer[worker] : run;
+}
+/* To be asked in each part: is it the first one of this job on a peer? Then the
+ * peer has the cancel word and the places of `run` now, but kinds, uniforms and
+ * ports of an older launch. */
+int cpu_run_begins(const cpu_run *run, cpu_run *mine, int narg);
 
 /* ---- axes of a launch (space.c) ----------------------------------------- */
 /* The launch's axes of a bit mask, joined where every used argument allows it;
@@ -273,18 +305,20 @@ struct cpu_isa {
 };
 extern const cpu_isa cpu_isa_base;
 extern const cpu_isa cpu_isa_v3;
+extern const cpu_isa cpu_isa_v4;
 
 enum { CPU_SPILL_BYTES = 4 << 20 };
 
-/* Memory of a GEMM: packed B, packed A, a tile of results, offsets. */
+/* Memory of a GEMM: packed rows of A, a packed panel of B, a tile of results,
+ * each with room behind it for a vector that is written too far. */
 enum {
-  CPU_GEMM_B = 4 << 20,
-  CPU_GEMM_ROWS = 96,
-  CPU_GEMM_DEPTH = 256,
-  CPU_GEMM_WIDTH = 2048, /* bytes */
-  CPU_GEMM_A = CPU_GEMM_ROWS * CPU_GEMM_DEPTH * 8 + 4096,
-  CPU_GEMM_C = CPU_GEMM_ROWS * CPU_GEMM_WIDTH + 4096,
-  CPU_GEMM_BYTES = CPU_GEMM_B + CPU_GEMM_A + CPU_GEMM_C
+  CPU_GEMM_ROWS = 1008,
+  CPU_GEMM_COLUMNS = 512,
+  CPU_GEMM_A = 4 << 20,
+  CPU_GEMM_B = 128 << 10,
+  CPU_GEMM_C = CPU_GEMM_ROWS * CPU_GEMM_COLUMNS / 2 * 8 + 4096,
+  CPU_GEMM_STATE = 32 << 10, /* of a worker */
+  CPU_GEMM_BYTES = CPU_GEMM_A + CPU_GEMM_B + CPU_GEMM_C + CPU_GEMM_STATE
 };
 
 /* ---- CALL ops (call.c) -------------------------------------------------- */

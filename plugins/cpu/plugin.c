@@ -7,7 +7,7 @@
 #include "device.h"
 
 /* ---- properties --------------------------------------------------------- */
-static char processor[80];
+static char processor[72];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void find_processor(void) {
@@ -19,7 +19,7 @@ static void find_processor(void) {
     if (strncmp(line, "model name", 10) != 0 || !name) continue;
     name += strspn(name, ": \t");
     name[strcspn(name, "\n")] = 0;
-    snprintf(processor, sizeof processor, "%.70s", name);
+    snprintf(processor, sizeof processor, "%.60s", name);
     break;
   }
   if (f) fclose(f);
@@ -27,7 +27,7 @@ static void find_processor(void) {
 
 static uint32_t count(tsh_err *err) {
   if (err) err->text[0] = 0;
-  return 1;
+  return cpu_isa_best(err) ? 1 : 0;
 }
 
 /* An older host gave a shorter struct: nothing is written beyond its size. */
@@ -57,9 +57,12 @@ static tsh_status props(uint32_t index, tsh_props *out, tsh_err *err) {
       .launch_us = 0.1,
   };
   if (index > 0) return kit_fail(err, TSH_ENODEV, "no device cpu:%u", index);
+  const cpu_isa *isa = cpu_isa_best(err);
+  if (!isa) return TSH_ENODEV;
   pthread_once(&once, find_processor);
-  snprintf(p.name, sizeof p.name, "%s, %s", processor,
-           cpu_isa_best() == &cpu_isa_base ? "baseline" : "x86-64-v3");
+  snprintf(p.name, sizeof p.name, "%s, %s%s", processor,
+           isa == &cpu_isa_base ? "" : "x86-64-",
+           isa == &cpu_isa_base ? "baseline" : isa->name);
   hand_out(out, &p, out->size, sizeof p);
   return TSH_OK;
 }
@@ -69,7 +72,9 @@ static tsh_status open_device(uint32_t index, const tsh_host *host,
                               tsh_dev **out, tsh_err *err) {
   *out = NULL;
   if (index > 0) return kit_fail(err, TSH_ENODEV, "no device cpu:%u", index);
-  return cpu_device_open(cpu_isa_best(), &cpu_system, host, out, err);
+  const cpu_isa *isa = cpu_isa_best(err);
+  if (!isa) return TSH_ENODEV;
+  return cpu_device_open(isa, &cpu_system, host, out, err);
 }
 
 /* ---- memory ------------------------------------------------------------- */
@@ -102,7 +107,7 @@ static void *host_ptr(tsh_dev *dev, tsh_buf *buf) {
 static tsh_status memstat(tsh_dev *dev, int trim, tsh_memstat *out,
                           tsh_err *err) {
   (void)err;
-  if (trim) cpu_pool_trim(&dev->pool);
+  if (trim) cpu_pool_trim(&dev->pool), cpu_run_trim(&dev->run);
   tsh_memstat m = {out->size, 0, dev->pool.used, dev->pool.cached,
                    dev->pool.peak};
   hand_out(out, &m, out->size, sizeof m);
