@@ -330,12 +330,14 @@ static uint32_t build_compute(graph *gr, uint32_t i, int kind) {
                   : graph_input(gr, w->in[k]);
   if (x->op == TSH_OP_index_add && gr->g[n.in[2]].kind == G_EMPTY)
     return n.in[0];                                      /* nothing to add */
-  /* A CALL reads memory; a dot reads each element often. */
+  /* A CALL reads memory; a dot reads each element often, if there is one. */
   for (uint32_t k = 0; (kind == G_CALL || x->op == TSH_OP_dot) && k < n.nin;
-       k++)
-    if (graph_is_generator(&gr->g[graph_base(gr, n.in[k])]) &&
+       k++) {
+    const gnode *b = &gr->g[graph_base(gr, n.in[k])];
+    if (graph_is_generator(b) && (kind == G_CALL || b->kind != G_EMPTY) &&
         (n.in[k] = graph_copy(gr, n.in[k], i)) == NO)
       return NO;
+  }
   return kind == G_FULL ? graph_intern(gr, &n) : add_compute(gr, &n);
 }
 
