@@ -218,7 +218,7 @@ def losses():
 
 def nn_file():
     w = gen.Writer('nn.txt')
-    for lua, f, ulp, names in LAYERS + list(losses()):
+    for lua, f, ulp, names in LAYERS + PICTURES + list(losses()):
         w.row(lua, 'F', f, ulp, names)
     for names, letters, positions in (('tall', 'xp', 'at'),
                                       ('tall', 'xp', 'at2')):
