@@ -98,6 +98,7 @@ static inline void second_8(uint8_t *d, const uint8_t *s, size_t n) {
       for (size_t i = 0; i < n; i++) d[i] = s[r];                              \
   }
 RUN(8)
+RUN(16)
 RUN(32)
 RUN(64)
 #undef RUN
@@ -118,6 +119,9 @@ COUNT(64)
   switch (size) {                                                              \
   case 1:                                                                      \
     F(8);                                                                      \
+    break;                                                                     \
+  case 2:                                                                      \
+    F(16);                                                                     \
     break;                                                                     \
   case 4:                                                                      \
     F(32);                                                                     \
@@ -215,6 +219,7 @@ static inline int64_t offset_of(const cpu_space *space, const int64_t *idx,
     WALK(put_##W(base + at, d, step, run))                                     \
   }
 SPACE(8)
+SPACE(16)
 SPACE(32)
 SPACE(64)
 #undef SPACE
