@@ -28,8 +28,8 @@ static void same_in_all_ways(uint32_t seed, int fold, const rig_way *way,
       tsh_status rc = rig_run(&r, way[i], arg, got, &at);
       cr_assert_eq(rc, first, "seed %u, way %d: %d", seed, i, rc);
       cr_expect(memcmp(want, got, RIG_BYTES) == 0,
-                "seed %u, fold %d: way %d (%s, force %u) differs in argument "
-                "%d",
+                "seed %u, fold %d: way %d (%s, force %x) differs "
+                "in argument %d",
                 seed, fold, i, way[i].isa, way[i].force, arg);
     }
   }
@@ -37,9 +37,15 @@ static void same_in_all_ways(uint32_t seed, int fold, const rig_way *way,
 }
 
 Test(ways, maps_have_the_same_bits_on_both_instruction_sets) {
-  static const rig_way way[] = {{"base", 0}, {"v3", 0}};
+  static const rig_way way[] = {
+      {"base", 0},
+      {"v3", 0},
+      {"v3", RIG_THREADS(2)},
+      {"base", RIG_THREADS(3)},
+      {"v3", RIG_THREADS(7)},
+  };
   for (uint32_t seed = 1; seed <= PROGRAMS; seed++)
-    same_in_all_ways(seed, 0, way, 2);
+    same_in_all_ways(seed, 0, way, 5);
 }
 
 Test(ways, folds_have_the_same_bits_in_all_ways) {
@@ -50,9 +56,13 @@ Test(ways, folds_have_the_same_bits_in_all_ways) {
       {"v3", CPU_FORCE_COLS},
       {"base", CPU_FORCE_COLS},
       {"v3", 0},
+      {"v3", RIG_THREADS(2) | CPU_FORCE_ROWS},
+      {"base", RIG_THREADS(3) | CPU_FORCE_COLS},
+      {"v3", RIG_THREADS(3) | CPU_FORCE_ROWS | CPU_FORCE_PLAIN},
+      {"v3", RIG_THREADS(7)},
   };
   for (uint32_t seed = 1; seed <= PROGRAMS; seed++)
-    same_in_all_ways(seed, 1, way, 6);
+    same_in_all_ways(seed, 1, way, 10);
 }
 
 /* An output over an input gives what it gives elsewhere. */
