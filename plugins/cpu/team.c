@@ -351,7 +351,7 @@ int cpu_team_worth(cpu_team *t, double ns) {
 
 double cpu_team_lag(const cpu_team *t) { return t->lag; }
 
-int cpu_team_size(const cpu_team *t) { return t->size; }
+int cpu_team_size(const cpu_team *t) { return t ? t->size : 1; }
 
 void cpu_team_limit(cpu_team *t, int n) {
   __atomic_store_n(&t->limit, (uint16_t)n, __ATOMIC_RELAXED);

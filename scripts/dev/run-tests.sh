@@ -22,7 +22,7 @@ export TSH_CONFORM=$build/tests/conform/tsh-conform
 export LC_ALL=C.UTF-8
 export TSH_TEST_PLUGINS=$build/tests/fault/.libs
 # What the user who runs the tests has set or installed must not matter.
-unset TSH_DEVICE TSH_PLUGIN_PATH
+unset TSH_DEVICE TSH_THREADS TSH_PLUGIN_PATH
 export XDG_DATA_HOME=$logs/data
 
 # each KIND PATTERN COMMAND...: a suite per file; a kind without files fails.
@@ -44,6 +44,9 @@ each shell "$root/tests/shell/*.sh" bash
 each conform "$build/plugins/*/.libs/*.so" "$TSH_CONFORM"
 suite fuzz/graphs "$build/tests/fuzz-graph" --graphs "$graphs" \
   --plugins "$build/plugins/example/.libs" --devices example,opaque
+TSH_SHARE_ALL=1 suite fuzz/threads "$build/tests/fuzz-graph" --threads 3 \
+  --graphs $((graphs / 4)) --seed 1000000 \
+  --plugins "$build/plugins/example/.libs" --devices example
 
 closing_line
 [ "$failed" = 0 ]
