@@ -7,28 +7,11 @@
 
 /* ---- elements ----------------------------------------------------------- */
 
-static double half_value(uint16_t h) {
-  int exponent = h >> 10 & 31, fraction = h & 1023;
-  double v = exponent == 0    ? ldexp(fraction, -24)
-             : exponent != 31 ? ldexp(fraction + 1024, exponent - 25)
-             : fraction       ? (double)NAN
-                              : (double)INFINITY;
-  return h & 0x8000 ? -v : v;
-}
-
-static double bfloat_value(uint16_t h) {
-  uint32_t bits = (uint32_t)h << 16;
-  float f;
-  memcpy(&f, &bits, sizeof f);
-  return f;
-}
-
 double layout_real(int dtype, const void *cells, int64_t i) {
   switch (dtype) {
   case TSH_f16:
-    return half_value(((const uint16_t *)cells)[i]);
   case TSH_bf16:
-    return bfloat_value(((const uint16_t *)cells)[i]);
+    return plan_half_value(dtype, ((const uint16_t *)cells)[i]);
   case TSH_f32:
     return (double)((const float *)cells)[i];
   default:
@@ -75,9 +58,8 @@ static int same_value(int dtype, double v, const char *text) {
   double back = strtod(text, NULL);
   switch (dtype) {
   case TSH_f16:
-    return fabs(back - v) <= fabs(v) * 0x1p-13;
   case TSH_bf16:
-    return fabs(back - v) <= fabs(v) * 0x1p-10;
+    return plan_half_of(dtype, back) == plan_half_of(dtype, v);
   case TSH_f32:
     return (float)back == (float)v;
   default:
