@@ -40,13 +40,14 @@ static const char *special_text(double v) {
   return NULL;
 }
 
-/* So many decimal digits survive a trip through the dtype. */
-static int sure_digits(int dtype) {
+/* So many decimal digits survive a trip through the dtype; whole halves show
+ * all of theirs up to the largest f16: 256, not 2.6e+02. */
+static int sure_digits(int dtype, double v) {
   switch (dtype) {
   case TSH_bf16:
-    return 4; /* 2 would do, but 256 should not print 2.6e+02 */
+    return v == floor(v) && fabs(v) < 1e5 ? 5 : 2;
   case TSH_f16:
-    return 5;
+    return v == floor(v) ? 5 : 3;
   case TSH_f32:
     return 6;
   default:
@@ -75,7 +76,7 @@ char *layout_exact(int dtype, const void *cells, int64_t i, char *text) {
   }
   v = layout_real(dtype, cells, i);
   if (special_text(v)) return strcpy(text, special_text(v));
-  for (int digits = sure_digits(dtype); digits <= 17; digits++) {
+  for (int digits = sure_digits(dtype, v); digits <= 17; digits++) {
     snprintf(text, LAYOUT_CELL, "%.*g", digits, v);
     if (same_value(dtype, v, text)) break;
   }
