@@ -25,6 +25,7 @@
     }                                                                          \
   }
 LINE(8)
+LINE(16)
 LINE(32)
 LINE(64)
 #undef LINE
@@ -55,6 +56,10 @@ static inline void second_32(uint32_t *d, const uint32_t *s, size_t n) {
 }
 
 static inline void second_64(uint64_t *d, const uint64_t *s, size_t n) {
+  for (size_t i = 0; i < n; i++) d[i] = s[2 * i];
+}
+
+static inline void second_16(uint16_t *d, const uint16_t *s, size_t n) {
   for (size_t i = 0; i < n; i++) d[i] = s[2 * i];
 }
 
