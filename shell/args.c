@@ -131,6 +131,9 @@ static int apply(sh_args *a, int id, const char *text) {
       return sh_usage("--seed needs a whole number below 2^63, not '%s'", text);
     a->seed = text;
     break;
+  case SH_OPTION_no_history:
+    a->no_history = 1;
+    break;
   case SH_OPTION_help:
     a->help = 1;
     break;

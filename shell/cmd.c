@@ -5,16 +5,18 @@
 #include <string.h>
 #include "shell.h"
 
-/* X(name, letter that always means it, arguments, help) */
+/* X(name, letter that always means it, kind of argument, arguments, help) */
 /* clang-format off */
 #define SH_CMDS(X) \
-  X(help,    'h', "[TOPIC]", "this list, or help on a command or function") \
-  X(plan,    'p', "EXPR",    "the kernels that would compute it; runs nothing") \
-  X(devices, 'd', "",        "the devices, * marks the default") \
-  X(plugins, 0,   "[-v]",    "every plugin file and what became of it") \
-  X(doc,     0,   "NAME",    "help on a function; ?NAME is the same") \
-  X(quit,    'q', "[CODE]",  "leave; so does Ctrl-D")
+  X(help,    'h', NAME, "[TOPIC]", "this list, or help on a command or function") \
+  X(plan,    'p', EXPR, "EXPR",    "the kernels that would compute it; runs nothing") \
+  X(devices, 'd', NONE, "",        "the devices, * marks the default") \
+  X(plugins, 0,   NONE, "[-v]",    "every plugin file and what became of it") \
+  X(doc,     0,   NAME, "NAME",    "help on a function; ?NAME is the same") \
+  X(quit,    'q', NONE, "[CODE]",  "leave; so does Ctrl-D")
 /* clang-format on */
+
+enum { NONE, EXPR, NAME, PATH };
 
 typedef struct {
   lt *l;
@@ -25,6 +27,7 @@ typedef struct {
 typedef struct {
   const char *name;
   char letter;
+  int kind; /* of argument: what completion offers */
   const char *arguments, *help;
   int (*run)(call *c); /* an LT code */
 } command;
@@ -34,8 +37,8 @@ SH_CMDS(SH_X)
 #undef SH_X
 
 static const command commands[] = {
-#define SH_X(name, letter, arguments, help)                                    \
-  {#name, letter, arguments, help, run_##name},
+#define SH_X(name, letter, kind, arguments, help)                              \
+  {#name, letter, kind, arguments, help, run_##name},
     SH_CMDS(SH_X)
 #undef SH_X
 };
@@ -81,6 +84,31 @@ static void complain(const char *typed) {
             typed, near);
   else
     fprintf(stderr, "error: unknown command ':%s' (:help lists all)\n", typed);
+}
+
+/* ---- completion ---------------------------------------------------------- */
+
+static const command *command_of(const char *line) {
+  char name[32];
+  snprintf(name, sizeof name, "%.*s", (int)strcspn(line + 1, " \t"), line + 1);
+  return find(name);
+}
+
+int sh_command_wants_file(const char *line, int start) {
+  const command *x = line[0] == ':' && start > 1 ? command_of(line) : NULL;
+  return x && x->kind == PATH;
+}
+
+void sh_command_complete(lt *l, const char *line, int start, const char *word,
+                         lt_completed each, void *ud) {
+  const command *x = start > 0 ? command_of(line) : NULL;
+  int names = start == 0 || (x && strcmp(x->name, "help") == 0);
+  for (int i = 0; i < NCOMMANDS && names; i++) {
+    char text[40];
+    snprintf(text, sizeof text, start ? "%s" : ":%s ", commands[i].name);
+    if (strncmp(text, word, strlen(word)) == 0) each(ud, text, 0);
+  }
+  if (x && (x->kind == EXPR || x->kind == NAME)) lt_complete(l, word, each, ud);
 }
 
 /* ---- help ---------------------------------------------------------------- */

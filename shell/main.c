@@ -97,7 +97,7 @@ static int perform(lt *l, const sh_args *a) {
   case SH_WORD_help:
     return sh_help(l, a->topic, stdout, stderr);
   default:
-    return sh_session(l, a->quiet);
+    return sh_session(l, a);
   }
 }
 

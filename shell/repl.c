@@ -8,6 +8,7 @@
 
 typedef struct {
   lt *l;
+  sh_history *history;
   sh_line *lines;
   int interactive;
   char *entry; /* the lines of the entry so far */
@@ -85,8 +86,11 @@ static void note_time(const session *s, double seconds) {
 }
 
 static void run_entry(session *s, int final) {
-  double begin = now();
+  double begin;
   int rc;
+  if (s->interactive && !final && lt_is_incomplete(s->l, s->entry)) return;
+  sh_line_remember(s->lines, s->entry);
+  begin = now();
   sh_run_begin(s->l, 0);
   rc = lt_eval(s->l, s->entry, final, stdout, stderr);
   sh_run_end();
@@ -110,11 +114,13 @@ static int is_wish(const char *line) {
 }
 
 /* What follows the line just read: SH_GO_ON or an exit code. */
-static int take_line(session *s, const char *line) {
+static int take_line(session *s, const char *line, int last) {
   line = after_prompt(line);
   s->code = LT_OK;
   if (!s->size && (*line == ':' || *line == '?')) {
-    int failed = 0, rc = sh_command(s->l, line, &failed);
+    int failed = 0, rc;
+    sh_line_remember(s->lines, line);
+    rc = sh_command(s->l, line, &failed);
     if (failed) s->code = LT_ERROR;
     fflush(stdout);
     return rc;
@@ -134,8 +140,24 @@ static int take_line(session *s, const char *line) {
   s->blank = line[strspn(line, " \t")] ? 0 : s->blank + 1;
   if (!add_line(s, line)) return LT_NOMEM;
   /* Who is trapped in an entry that never ends presses Enter twice. */
-  run_entry(s, s->interactive && s->blank >= 2);
+  if (last)
+    run_entry(s, sh_line_edits(s->lines) || (s->interactive && s->blank >= 2));
   return SH_GO_ON;
+}
+
+/* What was read is a line, or a whole entry of several. */
+static int take_text(session *s, const char *text) {
+  char *copy, *line, *next;
+  int rc = SH_GO_ON;
+  if (!strchr(text, '\n')) return take_line(s, text, 1);
+  if (!(copy = strdup(text))) return LT_NOMEM;
+  for (line = copy; line && rc == SH_GO_ON; line = next) {
+    next = strchr(line, '\n');
+    if (next) *next++ = '\0';
+    rc = take_line(s, line, !next);
+  }
+  free(copy);
+  return rc;
 }
 
 /* The end of the input, or Ctrl-D: SH_GO_ON or an exit code. */
@@ -152,7 +174,7 @@ static int step(session *s) {
   int rc = SH_GO_ON;
   switch (sh_line_read(s->lines, prompt_text(s, text, sizeof text), &line)) {
   case SH_LINE:
-    rc = take_line(s, line);
+    rc = take_text(s, line);
     break;
   case SH_LINE_END:
     rc = take_end(s);
@@ -171,14 +193,16 @@ static int step(session *s) {
   return rc;
 }
 
-int sh_session(lt *l, int quiet) {
+int sh_session(lt *l, const sh_args *a) {
   session s = {.l = l, .interactive = isatty(STDIN_FILENO)};
   int rc = SH_GO_ON;
-  s.lines = sh_line_open(s.interactive);
-  if (!s.lines) return LT_NOMEM;
-  if (s.interactive && !quiet && isatty(STDOUT_FILENO)) banner(&s);
+  if (s.interactive) s.history = sh_history_open(!a->no_history);
+  s.lines = sh_line_open(l, s.history, s.interactive);
+  if (!s.lines) rc = LT_NOMEM;
+  if (s.interactive && !a->quiet && isatty(STDOUT_FILENO)) banner(&s);
   while (rc == SH_GO_ON) rc = step(&s);
   sh_line_close(s.lines);
+  sh_history_close(s.history);
   free(s.entry);
   return rc;
 }

@@ -19,6 +19,7 @@
   X(no_plugins,  0,   "no-plugins",  NULL,   "only the device that is built in") \
   X(plugin_path, 0,   "plugin-path", "DIR",  "look for plugins in DIR first") \
   X(seed,        0,   "seed",        "N",    "where random numbers begin") \
+  X(no_history,  0,   "no-history",  NULL,   "read and keep no earlier entries") \
   X(help,        'h', "help",        NULL,   "print this and leave") \
   X(version,     'V', "version",     NULL,   "print the version and leave")
 
@@ -52,7 +53,7 @@ typedef struct {
 typedef struct {
   sh_task task;
   lt_options lt;
-  int quiet, version, help;
+  int quiet, version, help, no_history;
   const char *seed, *topic;
   const char *script;
   int bare; /* the script was named without `run` */
@@ -70,13 +71,31 @@ void sh_args_help(FILE *out);
 const char *sh_word_near(const char *typed);
 
 /* ---- repl.c, cmd.c ------------------------------------------------------ */
-int sh_session(lt *l, int quiet); /* an exit code */
+int sh_session(lt *l, const sh_args *a); /* an exit code */
 
 enum { SH_GO_ON = -1 };
 /* Runs a line that begins with ':' or '?'. SH_GO_ON, or an exit code after
  * :quit. *failed: the command did not do what was asked. */
 int sh_command(lt *l, const char *line, int *failed);
 int sh_help(lt *l, const char *topic, FILE *out, FILE *err); /* LT code */
+/* Completion in a line that begins with ':': names for the word that begins at
+ * `start`; does a file's name belong there? */
+void sh_command_complete(lt *l, const char *line, int start, const char *word,
+                         lt_completed each, void *ud);
+int sh_command_wants_file(const char *line, int start);
+
+/* ---- history.c ----------------------------------------------------------- */
+typedef struct sh_history sh_history;
+/* on_disk: read from and written to $TSH_HISTORY (off: not), or the user's
+ * state folder. NULL without memory, which all functions take. Owned. */
+sh_history *sh_history_open(int on_disk);
+void sh_history_close(sh_history *h);
+/* Before the entry runs. Entries that begin with a blank, and repeats of the
+ * last one, are not kept: 0. */
+int sh_history_add(sh_history *h, const char *entry);
+void sh_history_sync(sh_history *h); /* also what other sessions have added */
+size_t sh_history_count(const sh_history *h);
+const char *sh_history_at(const sh_history *h, size_t i); /* oldest first */
 
 /* ---- line.c: where entries come from ------------------------------------ */
 typedef struct sh_line sh_line;
@@ -87,9 +106,14 @@ typedef enum {
   SH_LINE_BAD
 } sh_line_result;
 
-/* Reads stdin; interactive: it is a terminal, prompts are shown. Owned. */
-sh_line *sh_line_open(int interactive);
+/* Reads stdin; interactive: it is a terminal, prompts are shown. l and history
+ * are borrowed. Owned. */
+sh_line *sh_line_open(lt *l, sh_history *history, int interactive);
 void sh_line_close(sh_line *s); /* takes NULL */
+/* Whole entries come, of several lines; else one line at a time. */
+int sh_line_edits(const sh_line *s);
+/* Before an entry runs: it goes into the history of an interactive session. */
+void sh_line_remember(sh_line *s, const char *entry);
 /* *text is borrowed until the next call, without its newline. CANCEL: Ctrl-C.
  * After END on a terminal reading may go on. BAD: text says what is wrong. */
 sh_line_result sh_line_read(sh_line *s, const char *prompt, const char **text);

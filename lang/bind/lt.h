@@ -43,6 +43,14 @@ int lt_do(lt *l, const char *code, const char *chunk, int print, FILE *out,
  * lines are needed and final is 0. The chunk is named in[n], n counts up. */
 int lt_eval(lt *l, const char *entry, int final, FILE *out, FILE *err);
 int lt_entry_number(const lt *l); /* number the next entry gets */
+/* Does the entry go on in the next line? Runs nothing. */
+int lt_is_incomplete(lt *l, const char *entry);
+
+/* Every name that goes on from a word, as "softm", "nn.lin" or "x:so": each
+ * gets the whole word, and whether it is a function. Names may come twice.
+ * Calls nothing of the user's. */
+typedef void (*lt_completed)(void *ud, const char *name, int function);
+void lt_complete(lt *l, const char *word, lt_completed each, void *ud);
 
 /* Async-signal-safe: asks running work, Lua or device, to stop. Sticky until
  * the stack has unwound to the caller of lt_run, lt_do or lt_eval. */

@@ -344,6 +344,8 @@ int lt_open_tsh_core(lua_State *L);
 int lt_tape_open(lua_State *L);
 int lt_tape_close(lua_State *L);
 int lt_tape_records(lua_State *L);
+/* The i-th name that the library provides, n bytes, or NULL past the last. */
+const char *lt_library_name_at(size_t i, size_t *n, int *method);
 /* Pushes a method that the library provides; 0: there is none. */
 int lt_library_method(lua_State *L, const char *name);
 /* The nearest name that the library provides, if closer than least. */
