@@ -9,10 +9,20 @@
 /* clang-format off */
 #define SH_CMDS(X) \
   X(help,    'h', NAME, "[TOPIC]", "this list, or help on a command or function") \
-  X(plan,    'p', EXPR, "EXPR",    "the kernels that would compute it; runs nothing") \
-  X(devices, 'd', NONE, "",        "the devices, * marks the default") \
-  X(plugins, 0,   NONE, "[-v]",    "every plugin file and what became of it") \
   X(doc,     0,   NAME, "NAME",    "help on a function; ?NAME is the same") \
+  X(apropos, 0,   NONE, "WORD",    "names whose help mentions the word") \
+  X(type,    't', EXPR, "EXPR",    "dtype, shape, device, bytes; runs nothing") \
+  X(plan,    'p', EXPR, "EXPR",    "the kernels that would compute it; runs nothing") \
+  X(bench,   'b', EXPR, "[OPTIONS] EXPR, ...", "how long it takes, compared; :help bench lists the options") \
+  X(time,    0,   EXPR, "EXPR",    "one run: time, kernels, plans") \
+  X(who,     'w', NONE, "[PATTERN]", "the globals you have made") \
+  X(mem,     0,   NONE, "[trim|--all]", "memory of the devices, the largest tensors") \
+  X(load,    0,   PATH, "FILE",    "run a script here") \
+  X(devices, 'd', NONE, "",        "the devices, * marks the default") \
+  X(device,  0,   NONE, "[NAME]",  "the default device, or another one from now on") \
+  X(plugins, 0,   NONE, "[-v]",    "every plugin file and what became of it") \
+  X(history, 0,   NONE, "[N|/TEXT/|sync]", "earlier entries; sync: also of other sessions") \
+  X(reset,   0,   NONE, "",        "forget all variables; entries are kept") \
   X(quit,    'q', NONE, "[CODE]",  "leave; so does Ctrl-D")
 /* clang-format on */
 
@@ -22,6 +32,7 @@ typedef struct {
   lt *l;
   const char *rest; /* what follows the command's name */
   int quit;         /* SH_GO_ON, or the code to leave with */
+  const sh_place *place;
 } call;
 
 typedef struct {
@@ -115,7 +126,7 @@ void sh_command_complete(lt *l, const char *line, int start, const char *word,
 
 static void list_commands(FILE *out) {
   for (int i = 0; i < NCOMMANDS; i++)
-    fprintf(out, "  :%-8s %-8s %s\n", commands[i].name, commands[i].arguments,
+    fprintf(out, "  :%-8s %-20s %s\n", commands[i].name, commands[i].arguments,
             commands[i].help);
   fputs("\n"
         "  Anything else is Lua. An expression prints its values, ';' at the\n"
@@ -169,6 +180,85 @@ static int run_plan(call *c) {
   return rc;
 }
 
+/* Commands that are made of Lua. */
+static int run_lua(call *c, const char *name) {
+  int rc;
+  sh_run_begin(c->l, 0);
+  rc = lt_command(c->l, name, c->rest, stderr);
+  sh_run_end();
+  return rc;
+}
+
+static int run_apropos(call *c) { return run_lua(c, "apropos"); }
+static int run_type(call *c) { return run_lua(c, "type"); }
+static int run_bench(call *c) { return run_lua(c, "bench"); }
+static int run_time(call *c) { return run_lua(c, "time"); }
+static int run_who(call *c) { return run_lua(c, "who"); }
+static int run_mem(call *c) { return run_lua(c, "mem"); }
+static int run_load(call *c) { return run_lua(c, "load"); }
+
+static int run_device(call *c) {
+  char text[1200];
+  int rc = LT_OK;
+  if (*c->rest) rc = lt_set_device(c->l, c->rest, text, sizeof text);
+  if (rc == LT_OK && !*c->rest) puts(lt_device(c->l));
+  if (rc != LT_OK) fprintf(stderr, "error: %s\n", text);
+  return rc;
+}
+
+/* Entries of several lines are shown with their lines. */
+static void list_history(const sh_history *h, size_t first, const char *part) {
+  for (size_t i = first; i < sh_history_count(h); i++) {
+    const char *text = sh_history_at(h, i);
+    if (part && !strstr(text, part)) continue;
+    printf("%5zu  ", i + 1);
+    for (; *text; text++)
+      if (*text == '\n')
+        fputs("\n       ", stdout);
+      else
+        fputc(*text, stdout);
+    fputc('\n', stdout);
+  }
+}
+
+static int run_history(call *c) {
+  sh_history *h = c->place->history;
+  size_t n = sh_history_count(h), length = strlen(c->rest);
+  char part[256], *end;
+  long last = strtol(c->rest, &end, 10);
+  if (strcmp(c->rest, "sync") == 0) {
+    sh_history_sync(h);
+    return LT_OK;
+  }
+  if (length > 1 && c->rest[0] == '/' && c->rest[length - 1] == '/') {
+    snprintf(part, sizeof part, "%.*s", (int)length - 2, c->rest + 1);
+    list_history(h, 0, part);
+    return LT_OK;
+  }
+  if (*end || last < 0) {
+    fprintf(stderr, "error: :history takes N, /TEXT/ or sync, not '%s'\n",
+            c->rest);
+    return LT_USAGE;
+  }
+  if (!*c->rest) last = 30;
+  list_history(h, n > (size_t)last ? n - (size_t)last : 0, NULL);
+  return LT_OK;
+}
+
+/* The Lua state is made anew; plugins are looked for again. */
+static int run_reset(call *c) {
+  lt *fresh;
+  char text[1200];
+  int rc = lt_open(c->place->options, &fresh, text, sizeof text);
+  if (rc != LT_OK) {
+    fprintf(stderr, "error: %s\n", text);
+    return rc;
+  }
+  lt_close(*c->place->l);
+  *c->place->l = fresh;
+  return LT_OK;
+}
+
 static int run_devices(call *c) { return lt_devices(c->l, stdout); }
 
 static int run_plugins(call *c) {
@@ -191,9 +281,9 @@ static int run_quit(call *c) {
 }
 
 /* ":name rest" or "?rest"; line is ours to change. */
-static int run_line(lt *l, char *line, int *failed) {
+static int run_line(const sh_place *place, char *line, int *failed) {
   size_t length = strlen(line);
-  call c = {l, line + 1, SH_GO_ON};
+  call c = {*place->l, line + 1, SH_GO_ON, place};
   char name[32];
   const command *x;
   while (length && isspace((unsigned char)line[length - 1]))
@@ -212,11 +302,11 @@ static int run_line(lt *l, char *line, int *failed) {
   return c.quit;
 }
 
-int sh_command(lt *l, const char *line, int *failed) {
+int sh_command(const sh_place *place, const char *line, int *failed) {
   char *copy = strdup(line);
   int rc = SH_GO_ON;
   *failed = 1;
-  if (copy) rc = run_line(l, copy, failed);
+  if (copy) rc = run_line(place, copy, failed);
   free(copy);
   return rc;
 }

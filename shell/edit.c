@@ -34,7 +34,8 @@ static int ends_in_empty_lines(const char *text) {
 static int is_ready(const char *text) {
   const char *at = text + strspn(text, " \t\n");
   if (!*at || *at == ':' || *at == '?') return 1;
-  return ends_in_empty_lines(text) || !lt_is_incomplete(reader->l, text);
+  return ends_in_empty_lines(text) ||
+         !lt_is_incomplete(*reader->place->l, text);
 }
 
 static int on_enter(int count, int key) {
@@ -149,10 +150,10 @@ static char **attempt(const char *text, int start, int end) {
   if (sh_command_wants_file(rl_line_buffer, start)) return NULL;
   rl_attempted_completion_over = 1;
   if (is_command_word(start) || rl_line_buffer[0] == ':')
-    sh_command_complete(reader->l, rl_line_buffer, start, text, add_name,
-                        &found);
+    sh_command_complete(*reader->place->l, rl_line_buffer, start, text,
+                        add_name, &found);
   else
-    lt_complete(reader->l, text, add_name, &found);
+    lt_complete(*reader->place->l, text, add_name, &found);
   matches = found.n ? rl_completion_matches(text, next_name) : NULL;
   forget_names();
   return matches;
@@ -186,8 +187,8 @@ void sh_edit_open(sh_line *s) {
   rl_initialize();
   bind_keys();
   using_history();
-  for (size_t i = 0; i < sh_history_count(s->history); i++)
-    add_history(sh_history_at(s->history, i));
+  for (size_t i = 0; i < sh_history_count(s->place->history); i++)
+    add_history(sh_history_at(s->place->history, i));
 }
 
 /* ---- signals while a line is edited ----------------------------------------

@@ -13,11 +13,10 @@ static int can_edit(int interactive) {
 }
 #endif
 
-sh_line *sh_line_open(lt *l, sh_history *history, int interactive) {
+sh_line *sh_line_open(const sh_place *place, int interactive) {
   sh_line *s = calloc(1, sizeof *s);
   if (!s) return NULL;
-  s->l = l;
-  s->history = history;
+  s->place = place;
   s->interactive = interactive;
   /* With nothing buffered, pselect knows whether a line is there; and what a
    * script reads with io.read follows what we read. */
@@ -38,7 +37,7 @@ void sh_line_close(sh_line *s) {
 int sh_line_edits(const sh_line *s) { return s->edits; }
 
 void sh_line_remember(sh_line *s, const char *entry) {
-  if (!s->interactive || !sh_history_add(s->history, entry)) return;
+  if (!s->interactive || !sh_history_add(s->place->history, entry)) return;
 #ifdef HAVE_READLINE
   if (s->edits) sh_edit_remember(entry);
 #endif

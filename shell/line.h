@@ -6,8 +6,7 @@
 #include "shell.h"
 
 struct sh_line {
-  lt *l;               /* borrowed: is an entry complete, which names? */
-  sh_history *history; /* borrowed */
+  const sh_place *place; /* borrowed: is an entry complete, which names? */
   int interactive;
   int edits;  /* by readline: whole entries come */
   char *text; /* owned; the last line */

@@ -79,7 +79,8 @@ static int run_script(lt *l, const sh_args *a) {
   return rc;
 }
 
-static int perform(lt *l, const sh_args *a) {
+static int perform(lt **pl, const sh_args *a) {
+  lt *l = *pl;
   int rc = LT_OK;
   if (a->seed) rc = run_line(l, "seed(math.tointeger(%s))", a->seed);
   for (int i = 0; i < a->nstep && rc == LT_OK; i++)
@@ -97,7 +98,7 @@ static int perform(lt *l, const sh_args *a) {
   case SH_WORD_help:
     return sh_help(l, a->topic, stdout, stderr);
   default:
-    return sh_session(l, a);
+    return sh_session(pl, a);
   }
 }
 
@@ -114,7 +115,7 @@ int main(int argc, char **argv) {
   sh_signals_start();
   rc = lt_open(&a.lt, &l, text, sizeof text);
   if (rc != LT_OK) fprintf(stderr, "error: %s\n", text);
-  if (rc == LT_OK) rc = perform(l, &a);
+  if (rc == LT_OK) rc = perform(&l, &a);
 out:
   lt_close(l);
   sh_args_free(&a);

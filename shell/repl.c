@@ -7,8 +7,7 @@
 #include "shell.h"
 
 typedef struct {
-  lt *l;
-  sh_history *history;
+  sh_place place;
   sh_line *lines;
   int interactive;
   char *entry; /* the lines of the entry so far */
@@ -20,7 +19,7 @@ typedef struct {
 /* ---- prompts ------------------------------------------------------------- */
 
 static const char *prompt_text(const session *s, char *text, size_t size) {
-  const char *device = lt_device(s->l);
+  const char *device = lt_device(*s->place.l);
   if (s->size) return "..> ";
   if (strcmp(device, "cpu") == 0) return "tsh> ";
   snprintf(text, size, "tsh[%s]> ", device);
@@ -46,7 +45,7 @@ static void banner(const session *s) {
   const char *version = lt_version(), *lua = strstr(version, ", ");
   int name = (int)(lua ? lua - version : (long)strlen(version));
   printf("%.*s - %s - %s - :help for help\n", name, version, lua ? lua + 2 : "",
-         lt_device(s->l));
+         lt_device(*s->place.l));
 }
 
 /* ---- entries ------------------------------------------------------------- */
@@ -88,11 +87,12 @@ static void note_time(const session *s, double seconds) {
 static void run_entry(session *s, int final) {
   double begin;
   int rc;
-  if (s->interactive && !final && lt_is_incomplete(s->l, s->entry)) return;
+  if (s->interactive && !final && lt_is_incomplete(*s->place.l, s->entry))
+    return;
   sh_line_remember(s->lines, s->entry);
   begin = now();
-  sh_run_begin(s->l, 0);
-  rc = lt_eval(s->l, s->entry, final, stdout, stderr);
+  sh_run_begin(*s->place.l, 0);
+  rc = lt_eval(*s->place.l, s->entry, final, stdout, stderr);
   sh_run_end();
   if (rc == LT_INCOMPLETE) return;
   /* A write that Ctrl-C cut short is no lost output. */
@@ -120,7 +120,7 @@ static int take_line(session *s, const char *line, int last) {
   if (!s->size && (*line == ':' || *line == '?')) {
     int failed = 0, rc;
     sh_line_remember(s->lines, line);
-    rc = sh_command(s->l, line, &failed);
+    rc = sh_command(&s->place, line, &failed);
     if (failed) s->code = LT_ERROR;
     fflush(stdout);
     return rc;
@@ -193,16 +193,16 @@ static int step(session *s) {
   return rc;
 }
 
-int sh_session(lt *l, const sh_args *a) {
-  session s = {.l = l, .interactive = isatty(STDIN_FILENO)};
+int sh_session(lt **l, const sh_args *a) {
+  session s = {.place = {l, &a->lt, NULL}, .interactive = isatty(STDIN_FILENO)};
   int rc = SH_GO_ON;
-  if (s.interactive) s.history = sh_history_open(!a->no_history);
-  s.lines = sh_line_open(l, s.history, s.interactive);
+  if (s.interactive) s.place.history = sh_history_open(!a->no_history);
+  s.lines = sh_line_open(&s.place, s.interactive);
   if (!s.lines) rc = LT_NOMEM;
   if (s.interactive && !a->quiet && isatty(STDOUT_FILENO)) banner(&s);
   while (rc == SH_GO_ON) rc = step(&s);
   sh_line_close(s.lines);
-  sh_history_close(s.history);
+  sh_history_close(s.place.history);
   free(s.entry);
   return rc;
 }

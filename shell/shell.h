@@ -70,13 +70,22 @@ int sh_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void sh_args_help(FILE *out);
 const char *sh_word_near(const char *typed);
 
+typedef struct sh_history sh_history;
+
+/* What a command may look at and change. */
+typedef struct {
+  lt **l;
+  const lt_options *options;
+  sh_history *history;
+} sh_place;
+
 /* ---- repl.c, cmd.c ------------------------------------------------------ */
-int sh_session(lt *l, const sh_args *a); /* an exit code */
+int sh_session(lt **l, const sh_args *a); /* an exit code */
 
 enum { SH_GO_ON = -1 };
 /* Runs a line that begins with ':' or '?'. SH_GO_ON, or an exit code after
  * :quit. *failed: the command did not do what was asked. */
-int sh_command(lt *l, const char *line, int *failed);
+int sh_command(const sh_place *place, const char *line, int *failed);
 int sh_help(lt *l, const char *topic, FILE *out, FILE *err); /* LT code */
 /* Completion in a line that begins with ':': names for the word that begins at
  * `start`; does a file's name belong there? */
@@ -85,7 +94,6 @@ void sh_command_complete(lt *l, const char *line, int start, const char *word,
 int sh_command_wants_file(const char *line, int start);
 
 /* ---- history.c ----------------------------------------------------------- */
-typedef struct sh_history sh_history;
 /* on_disk: read from and written to $TSH_HISTORY (off: not), or the user's
  * state folder. NULL without memory, which all functions take. Owned. */
 sh_history *sh_history_open(int on_disk);
@@ -106,9 +114,9 @@ typedef enum {
   SH_LINE_BAD
 } sh_line_result;
 
-/* Reads stdin; interactive: it is a terminal, prompts are shown. l and history
- * are borrowed. Owned. */
-sh_line *sh_line_open(lt *l, sh_history *history, int interactive);
+/* Reads stdin; interactive: it is a terminal, prompts are shown. place is
+ * borrowed. Owned. */
+sh_line *sh_line_open(const sh_place *place, int interactive);
 void sh_line_close(sh_line *s); /* takes NULL */
 /* Whole entries come, of several lines; else one line at a time. */
 int sh_line_edits(const sh_line *s);

@@ -156,6 +156,10 @@ static void push_file(lua_State *L, size_t i) {
     luaL_error(L, "library file '%s' gave no table", embedded[i].name);
 }
 
+void lt_push_library(lua_State *L, const char *file) {
+  push_file(L, file_number(file));
+}
+
 /* Pushes the value of a name of the library, keeping it among ours. */
 static int push_provided(lua_State *L, const char *name) {
   size_t i = provider(name);

@@ -178,6 +178,26 @@ static int explain(lua_State *L) {
   return 0;
 }
 
+typedef struct {
+  const char *name, *rest;
+} order;
+
+static int command(lua_State *L) {
+  order *o = lua_touserdata(L, 1);
+  lt_source_add(lt_of(L), "=line", o->rest, strlen(o->rest));
+  lt_push_library(L, "commands");
+  lua_getfield(L, -1, "command");
+  lua_getfield(L, -1, o->name);
+  lua_pushstring(L, o->rest);
+  lua_call(L, 1, 0);
+  return 0;
+}
+
+int lt_command(lt *l, const char *name, const char *rest, FILE *err) {
+  order o = {name, rest};
+  return lt_protect(l, command, &o, LT_ENTRY, err);
+}
+
 int lt_plan(lt *l, const char *expr, FILE *out, FILE *err) {
   question q = {expr, out};
   return lt_protect(l, explain, &q, LT_ENTRY, err);

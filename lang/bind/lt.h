@@ -60,6 +60,8 @@ void lt_interrupt(lt *l);
 int lt_devices(lt *l, FILE *out);
 int lt_plugins(lt *l, FILE *out);
 int lt_plan(lt *l, const char *expr, FILE *out, FILE *err);
+/* A command that is made of Lua, by name, with the rest of its line. */
+int lt_command(lt *l, const char *name, const char *rest, FILE *err);
 /* Help on a function, method or option; LT_ERROR when there is none. */
 int lt_doc(lt *l, const char *name, FILE *out);
 const char *lt_device(lt *l); /* the default device's name */

@@ -334,6 +334,10 @@ void lt_shape_open(lua_State *L);
 void lt_functions_open(lua_State *L, int globals, int methods, int own);
 int lt_functions_list(lua_State *L); /* pushes the table as Lua tables */
 
+/* bench.c, inspect.c, docs.c: of tsh.core */
+extern const luaL_Reg lt_bench_functions[], lt_inspect_functions[];
+int lt_documented(lua_State *L);
+
 /* tsh.c, core.c, tape.c, csv.c, lib.c */
 int lt_tsh_ops(lua_State *L);
 int lt_op_find(const char *name); /* 0: there is none */
@@ -346,6 +350,8 @@ int lt_tape_close(lua_State *L);
 int lt_tape_records(lua_State *L);
 /* The i-th name that the library provides, n bytes, or NULL past the last. */
 const char *lt_library_name_at(size_t i, size_t *n, int *method);
+/* Pushes the table that a file of the library returns. */
+void lt_push_library(lua_State *L, const char *file);
 /* Pushes a method that the library provides; 0: there is none. */
 int lt_library_method(lua_State *L, const char *name);
 /* The nearest name that the library provides, if closer than least. */

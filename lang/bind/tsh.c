@@ -195,6 +195,15 @@ static int tsh_collect(lua_State *L) {
   return 0;
 }
 
+/* The rest of tsh is made of Lua, in lang/lib/commands.lua. */
+static int missing(lua_State *L) {
+  lt_push_library(L, "commands");
+  lua_getfield(L, -1, "twins");
+  lua_pushvalue(L, 2);
+  lua_rawget(L, -2);
+  return 1;
+}
+
 int lt_open_tsh(lua_State *L) {
   static const luaL_Reg own[] = {{"counters", tsh_counters},
                                  {"devices", tsh_devices},
@@ -208,5 +217,9 @@ int lt_open_tsh(lua_State *L) {
   luaL_newlib(L, own);
   lua_pushliteral(L, TSH_VERSION);
   lua_setfield(L, -2, "version");
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, missing);
+  lua_setfield(L, -2, "__index");
+  lua_setmetatable(L, -2);
   return 1;
 }

@@ -30,8 +30,8 @@ key() { mux send-keys -t "$name" "$@"; }
 screen() { mux capture-pane -t "$name" -p -S -200 | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}'; }
 # The screen ends in the lines of $1, a line with a prompt is waited for
 shows() {
-  local i
-  for i in $(seq 100); do
+
+  for _ in $(seq 100); do
     case $(screen) in *"$1") return 0 ;; esac
     sleep 0.05
   done
