@@ -116,7 +116,7 @@ static int apply(sh_args *a, int id, const char *text) {
     a->lt.device = text;
     break;
   case SH_OPTION_quiet:
-    a->quiet = 1;
+    a->quiet = a->lt.quiet = 1;
     break;
   case SH_OPTION_no_plugins:
     a->lt.no_plugins = 1;

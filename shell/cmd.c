@@ -35,6 +35,42 @@ typedef struct {
   const sh_place *place;
 } call;
 
+/* What :help NAME adds to the one line of the table. */
+static const struct {
+  const char *name, *text;
+} details[] = {
+    {"bench",
+     "  Every expression runs until its tensors are computed, again and "
+     "again;\n"
+     "  95 % is the interval of the median over twenty turns.\n"
+     "    --device A,B     each expression on each of these devices\n"
+     "    --input x=EXPR   each expression with each of these; may be "
+     "repeated\n"
+     "    --time S         seconds for each row (2)\n"
+     "    --warmup S       seconds before that (0.5)\n"
+     "    --async          the time of recording only\n"
+     "    -x               also shortest, longest, samples, bytes, plans\n"
+     "    --unit U         ns, us, ms or s for all rows\n"
+     "    --save NAME      keep the result; --vs NAME compares with it\n"
+     "    --json FILE      write the result as JSON\n"
+     "  In Lua: tsh.bench{\"softmax(x)\", time=1}\n"
+     "  Example: :bench --input x=rand(4) --input x=rand(100000) softmax(x)\n"},
+    {"plan", "  In Lua: tsh.plan(x)\n  Example: :plan softmax(x)\n"},
+    {"type",
+     "  In Lua: tsh.type(x)\n  Example: :type rand(1000, 1000):sum(1)\n"},
+    {"time", "  In Lua: tsh.time(function() return sum(x) end)\n"
+             "  Example: :time rand(1000, 1000):sum()\n"},
+    {"who", "  PATTERN is one of string.find.\n  In Lua: tsh.who(\"^x\")\n"},
+    {"mem", "  trim gives cached memory back first, --all lists every tensor.\n"
+            "  In Lua: tsh.mem()\n"},
+    {"apropos", "  In Lua: tsh.apropos(\"norm\")\n"},
+    {"device", "  In Lua: tsh.device(\"cpu\")\n"},
+    {"devices", "  In Lua: tsh.devices()\n"},
+    {"load", "  Its globals stay. In Lua: dofile(\"FILE\")\n"},
+    {"history",
+     "  N: the last N entries (30). /TEXT/: those that contain it.\n"},
+};
+
 typedef struct {
   const char *name;
   char letter;
@@ -146,6 +182,8 @@ int sh_help(lt *l, const char *topic, FILE *out, FILE *err) {
   /* A function of the same name is what `tsh help plan` may also mean. */
   if (x && (*topic == ':' || strcmp(x->name, topic) == 0)) {
     fprintf(out, ":%s %s\n  %s\n", x->name, x->arguments, x->help);
+    for (size_t i = 0; i < sizeof details / sizeof *details; i++)
+      if (strcmp(details[i].name, x->name) == 0) fputs(details[i].text, out);
     if (*topic != ':') lt_doc(l, topic, out);
     return LT_OK;
   }

@@ -15,7 +15,7 @@
   X(print,       'p', NULL,          "EXPR", "print the values of an expression; may be repeated") \
   X(require,     'l', NULL,          "MOD",  "first require a module, as the global MOD") \
   X(device,      'd', "device",      "NAME", "the default device, npu:0 for example") \
-  X(quiet,       'q', "quiet",       NULL,   "no banner") \
+  X(quiet,       'q', "quiet",       NULL,   "no banner, no progress") \
   X(no_plugins,  0,   "no-plugins",  NULL,   "only the device that is built in") \
   X(plugin_path, 0,   "plugin-path", "DIR",  "look for plugins in DIR first") \
   X(seed,        0,   "seed",        "N",    "where random numbers begin") \

@@ -300,5 +300,6 @@ int lt_open_tsh_core(lua_State *L) {
   luaL_newlib(L, own);
   luaL_setfuncs(L, lt_bench_functions, 0);
   luaL_setfuncs(L, lt_inspect_functions, 0);
+  luaL_setfuncs(L, lt_bar_functions, 0);
   return 1;
 }

@@ -14,6 +14,7 @@ typedef struct {
   const char *plugin_path; /* or NULL */
   int no_plugins;
   int interactive; /* chunk names in[1], in[2] ... */
+  int quiet;       /* no progress of loops and loads */
 } lt_options;
 
 /* How a call ended; the values are the process exit codes. */

@@ -1,5 +1,5 @@
 /* session.h - what the files that talk to the user share: lt.c eval.c
- * report.c print.c show.c docs.c list.c interrupt.c. */
+ * report.c print.c show.c docs.c list.c interrupt.c progress.c. */
 #ifndef LT_SESSION_H
 #define LT_SESSION_H
 

@@ -106,28 +106,28 @@ local function words_of(code)
   return words
 end
 
--- An environment in which the user's tensors lie on the device, moved once.
-local function environment(inputs, device, used)
-  local moved = {}
-  return setmetatable({}, { __newindex = _G, __index = function(_, k)
-    local v = moved[k]
-    if v ~= nil then return v end
-    v = inputs[k]
+-- An environment with what these words name, tensors moved to the device. It
+-- stands in for the globals, so that finding a name costs what it always does.
+local function environment(words, inputs, device, used)
+  local env = {}
+  for _, k in ipairs(words) do
+    local v = inputs[k]
     if v == nil then v = core.global(k) end
-    if not core.is_tensor(v) then return v end
-    used[k] = v
-    if device then v = v:to(device) end
-    moved[k] = v
-    return v
-  end })
+    if core.is_tensor(v) then
+      used[k] = v
+      if device then v = v:to(device) end
+    end
+    env[k] = v
+  end
+  return setmetatable(env, { __index = core.globals(),
+    __newindex = core.globals() })
 end
 
 local function compiled(job, inputs, device, used)
   if type(job.run) == "function" then return job.run end
-  local env = environment(inputs, device, used)
+  local env = environment(words_of(job.code), inputs, device, used)
   local f, why = load("return " .. job.code, "=bench", "t", env)
-  if not f then core.fail("bench: " .. why:gsub("^bench:1: ", "")) end
-  for _, w in ipairs(words_of(job.code)) do local _ = env[w] end
+  if not f then core.fail((why:gsub("^bench:1", "bench"))) end
   return f
 end
 
@@ -300,7 +300,8 @@ end
 local function row_line(r, width, unit)
   local s = r.stats
   return table.concat({ pad_right(r.name, width),
-    pad_left(count_text(1 / s.mean), 10), pad_left(time_text(s.mean, unit), 11),
+    pad_left(count_text(1 / s.median), 10),
+    pad_left(time_text(s.mean, unit), 11),
     pad_left(percent(s.deviation), 11), pad_left(time_text(s.median, unit), 11),
     pad_left(interval(s), 8), pad_left(time_text(s.p99, unit), 11),
     pad_left(("%g"):format(r.work.kernels), 9) })
@@ -322,17 +323,18 @@ local function extended_line(r, width, unit)
     pad_left(("%g"):format(w.plan_misses), 8) })
 end
 
+-- By medians, which a machine that is busy now and then moves least.
 local function comparison(lines, rows, width)
   local best = rows[1]
   lines[#lines + 1] = ""
   lines[#lines + 1] = "Comparison:"
   for _, r in ipairs(rows) do
     local line = pad_right(r.name, width)
-      .. pad_left(count_text(1 / r.stats.mean), 10)
+      .. pad_left(count_text(1 / r.stats.median), 10)
     if r ~= best then
       line = ("%s - %.2fx slower +%s"):format(line,
-        r.stats.mean / best.stats.mean,
-        time_text(r.stats.mean - best.stats.mean))
+        r.stats.median / best.stats.median,
+        time_text(r.stats.median - best.stats.median))
     end
     lines[#lines + 1] = line
   end
@@ -361,7 +363,7 @@ end
 
 local function text_of(result)
   local rows = table.move(result.rows, 1, #result.rows, 1, {})
-  table.sort(rows, function(a, b) return a.stats.mean < b.stats.mean end)
+  table.sort(rows, function(a, b) return a.stats.median < b.stats.median end)
   local width, unit = widest(rows, "Name"), result.options.unit
   local lines = { head_line(result), pad_right("Name", width)
     .. "       ips    average  deviation     median    95 %     99th %  kernels" }
