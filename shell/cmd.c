@@ -5,29 +5,6 @@
 #include <string.h>
 #include "shell.h"
 
-/* X(name, letter that always means it, kind of argument, arguments, help) */
-/* clang-format off */
-#define SH_CMDS(X) \
-  X(help,    'h', NAME, "[TOPIC]", "this list, or help on a command or function") \
-  X(doc,     0,   NAME, "NAME",    "help on a function; ?NAME is the same") \
-  X(apropos, 0,   NONE, "WORD",    "names whose help mentions the word") \
-  X(type,    't', EXPR, "EXPR",    "dtype, shape, device, bytes; runs nothing") \
-  X(plan,    'p', EXPR, "EXPR",    "the kernels that would compute it; runs nothing") \
-  X(bench,   'b', EXPR, "[OPTIONS] EXPR, ...", "how long it takes, compared; :help bench lists the options") \
-  X(time,    0,   EXPR, "EXPR",    "one run: time, kernels, plans") \
-  X(who,     'w', NONE, "[PATTERN]", "the globals you have made") \
-  X(mem,     0,   NONE, "[trim|--all]", "memory of the devices, the largest tensors") \
-  X(load,    0,   PATH, "FILE",    "run a script here") \
-  X(devices, 'd', NONE, "",        "the devices, * marks the default") \
-  X(device,  0,   NONE, "[NAME]",  "the default device, or another one from now on") \
-  X(plugins, 0,   NONE, "[-v]",    "every plugin file and what became of it") \
-  X(history, 0,   NONE, "[N|/TEXT/|sync]", "earlier entries; sync: also of other sessions") \
-  X(reset,   0,   NONE, "",        "forget all variables; entries are kept") \
-  X(quit,    'q', NONE, "[CODE]",  "leave; so does Ctrl-D")
-/* clang-format on */
-
-enum { NONE, EXPR, NAME, PATH };
-
 typedef struct {
   lt *l;
   const char *rest; /* what follows the command's name */
@@ -143,7 +120,7 @@ static const command *command_of(const char *line) {
 
 int sh_command_wants_file(const char *line, int start) {
   const command *x = line[0] == ':' && start > 1 ? command_of(line) : NULL;
-  return x && x->kind == PATH;
+  return x && x->kind == SH_PATH;
 }
 
 void sh_command_complete(lt *l, const char *line, int start, const char *word,
@@ -155,7 +132,8 @@ void sh_command_complete(lt *l, const char *line, int start, const char *word,
     snprintf(text, sizeof text, start ? "%s" : ":%s ", commands[i].name);
     if (strncmp(text, word, strlen(word)) == 0) each(ud, text, 0);
   }
-  if (x && (x->kind == EXPR || x->kind == NAME)) lt_complete(l, word, each, ud);
+  if (x && (x->kind == SH_EXPR || x->kind == SH_NAME))
+    lt_complete(l, word, each, ud);
 }
 
 /* ---- help ---------------------------------------------------------------- */

@@ -175,6 +175,12 @@ static void bind_keys(void) {
   rl_bind_keyseq("\\eOB", on_down);
 }
 
+const char *sh_edit_version(void) {
+  static char text[40];
+  snprintf(text, sizeof text, "readline %s", rl_library_version);
+  return text;
+}
+
 void sh_edit_open(sh_line *s) {
   reader = s;
   setlocale(LC_CTYPE, ""); /* not of numbers: Lua reads them with a point */

@@ -34,6 +34,14 @@ void sh_line_close(sh_line *s) {
   free(s);
 }
 
+const char *sh_line_editor(void) {
+#ifdef HAVE_READLINE
+  return sh_edit_version();
+#else
+  return NULL;
+#endif
+}
+
 int sh_line_edits(const sh_line *s) { return s->edits; }
 
 void sh_line_remember(sh_line *s, const char *entry) {

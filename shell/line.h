@@ -16,6 +16,7 @@ struct sh_line {
 sh_line_result sh_plain_read(sh_line *s, const char *prompt, const char **text);
 
 #ifdef HAVE_READLINE
+const char *sh_edit_version(void);
 void sh_edit_open(sh_line *s);
 sh_line_result sh_edit_read(sh_line *s, const char *prompt, const char **text);
 void sh_edit_remember(const char *entry);

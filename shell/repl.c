@@ -193,6 +193,34 @@ static int step(session *s) {
   return rc;
 }
 
+/* $TSH_INIT, or the user's file if there is one; owned. */
+static char *init_path(const sh_args *a) {
+  const char *named = a->init ? a->init : getenv("TSH_INIT");
+  const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+  char *path = NULL;
+  int n = -1;
+  if (a->no_init) return NULL;
+  if (named && *named) return strdup(named);
+  if (config && *config == '/')
+    n = asprintf(&path, "%s/tsh/init.lua", config);
+  else if (home && *home == '/')
+    n = asprintf(&path, "%s/.config/tsh/init.lua", home);
+  if (n < 0) return NULL;
+  if (access(path, F_OK) == 0) return path;
+  free(path);
+  return NULL;
+}
+
+/* What goes wrong in it is told, and the prompt comes all the same. */
+static void read_init(lt *l, const sh_args *a) {
+  char *path = init_path(a);
+  if (!path) return;
+  sh_run_begin(l, 0);
+  lt_command(l, "load", path, stderr);
+  sh_run_end();
+  free(path);
+}
+
 int sh_session(lt **l, const sh_args *a) {
   session s = {.place = {l, &a->lt, NULL}, .interactive = isatty(STDIN_FILENO)};
   int rc = SH_GO_ON;
@@ -200,6 +228,7 @@ int sh_session(lt **l, const sh_args *a) {
   s.lines = sh_line_open(&s.place, s.interactive);
   if (!s.lines) rc = LT_NOMEM;
   if (s.interactive && !a->quiet && isatty(STDOUT_FILENO)) banner(&s);
+  if (s.interactive && rc == SH_GO_ON) read_init(*l, a);
   while (rc == SH_GO_ON) rc = step(&s);
   sh_line_close(s.lines);
   sh_history_close(s.place.history);

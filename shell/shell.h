@@ -19,6 +19,9 @@
   X(no_plugins,  0,   "no-plugins",  NULL,   "only the device that is built in") \
   X(plugin_path, 0,   "plugin-path", "DIR",  "look for plugins in DIR first") \
   X(seed,        0,   "seed",        "N",    "where random numbers begin") \
+  X(interactive, 'i', NULL,          NULL,   "a session afterwards, with the globals") \
+  X(init,        0,   "init",        "FILE", "read FILE before a session, not the user's init.lua") \
+  X(no_init,     0,   "no-init",     NULL,   "read no init file") \
   X(no_history,  0,   "no-history",  NULL,   "read and keep no earlier entries") \
   X(help,        'h', "help",        NULL,   "print this and leave") \
   X(version,     'V', "version",     NULL,   "print the version and leave")
@@ -26,8 +29,11 @@
 /* X(id, arguments, help): first words that are no scripts. */
 #define SH_WORDS(X) \
   X(run,     "FILE|- [ARGS]", "run a script, - for standard input") \
-  X(devices, "",              "list the devices") \
-  X(plugins, "",              "list every plugin file and what became of it") \
+  X(devices, "[--json]",      "list the devices") \
+  X(plugins, "[--json]",      "list every plugin file and what became of it") \
+  X(ops,     "[--json]",      "list the ops that devices are asked for") \
+  X(doctor,  "",              "versions, drivers, plugins, and what to do about them") \
+  X(completions, "bash|zsh|fish|man", "print what a shell, or man, wants to read") \
   X(help,    "[TOPIC]",       "this, or help on a function or command")
 /* clang-format on */
 
@@ -53,7 +59,8 @@ typedef struct {
 typedef struct {
   sh_task task;
   lt_options lt;
-  int quiet, version, help, no_history;
+  int quiet, version, help, no_history, interactive, no_init;
+  const char *init;
   const char *seed, *topic;
   const char *script;
   int bare; /* the script was named without `run` */
@@ -81,6 +88,30 @@ typedef struct {
 
 /* ---- repl.c, cmd.c ------------------------------------------------------ */
 int sh_session(lt **l, const sh_args *a); /* an exit code */
+
+/* What completion offers behind a command. */
+enum { SH_NONE, SH_EXPR, SH_NAME, SH_PATH };
+
+/* X(name, letter that always means it, kind of argument, arguments, help) */
+/* clang-format off */
+#define SH_CMDS(X) \
+  X(help,    'h', SH_NAME, "[TOPIC]", "this list, or help on a command or function") \
+  X(doc,     0,   SH_NAME, "NAME",    "help on a function; ?NAME is the same") \
+  X(apropos, 0,   SH_NONE, "WORD",    "names whose help mentions the word") \
+  X(type,    't', SH_EXPR, "EXPR",    "dtype, shape, device, bytes; runs nothing") \
+  X(plan,    'p', SH_EXPR, "EXPR",    "the kernels that would compute it; runs nothing") \
+  X(bench,   'b', SH_EXPR, "[OPTIONS] EXPR, ...", "how long it takes, compared; :help bench lists the options") \
+  X(time,    0,   SH_EXPR, "EXPR",    "one run: time, kernels, plans") \
+  X(who,     'w', SH_NONE, "[PATTERN]", "the globals you have made") \
+  X(mem,     0,   SH_NONE, "[trim|--all]", "memory of the devices, the largest tensors") \
+  X(load,    0,   SH_PATH, "FILE",    "run a script here") \
+  X(devices, 'd', SH_NONE, "",        "the devices, * marks the default") \
+  X(device,  0,   SH_NONE, "[NAME]",  "the default device, or another one from now on") \
+  X(plugins, 0,   SH_NONE, "[-v]",    "every plugin file and what became of it") \
+  X(history, 0,   SH_NONE, "[N|/TEXT/|sync]", "earlier entries; sync: also of other sessions") \
+  X(reset,   0,   SH_NONE, "",        "forget all variables; entries are kept") \
+  X(quit,    'q', SH_NONE, "[CODE]",  "leave; so does Ctrl-D")
+/* clang-format on */
 
 enum { SH_GO_ON = -1 };
 /* Runs a line that begins with ':' or '?'. SH_GO_ON, or an exit code after
@@ -117,7 +148,8 @@ typedef enum {
 /* Reads stdin; interactive: it is a terminal, prompts are shown. place is
  * borrowed. Owned. */
 sh_line *sh_line_open(const sh_place *place, int interactive);
-void sh_line_close(sh_line *s); /* takes NULL */
+void sh_line_close(sh_line *s);   /* takes NULL */
+const char *sh_line_editor(void); /* "readline 8.2", or NULL */
 /* Whole entries come, of several lines; else one line at a time. */
 int sh_line_edits(const sh_line *s);
 /* Before an entry runs: it goes into the history of an interactive session. */
@@ -125,6 +157,9 @@ void sh_line_remember(sh_line *s, const char *entry);
 /* *text is borrowed until the next call, without its newline. CANCEL: Ctrl-C.
  * After END on a terminal reading may go on. BAD: text says what is wrong. */
 sh_line_result sh_line_read(sh_line *s, const char *prompt, const char **text);
+
+/* ---- pages.c: completions and the manual, from the tables above ---------- */
+int sh_pages(const char *kind, FILE *out); /* LT_OK or LT_USAGE */
 
 /* ---- signal.c ----------------------------------------------------------- */
 void sh_signals_start(void);

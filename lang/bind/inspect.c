@@ -132,6 +132,66 @@ static int global(lua_State *L) {
   return 1;
 }
 
+/* ---- plugins and versions --------------------------------------------------
+ */
+static void set_text(lua_State *L, const char *key, const char *text) {
+  lua_pushstring(L, text ? text : "");
+  lua_setfield(L, -2, key);
+}
+
+/* plugins(): of each file scheme, state, version, path, reason. */
+static int plugins(lua_State *L) {
+  lt *l = lt_of(L);
+  dev_plugin_info info;
+  dev_info device;
+  /* Loads them all: who asks wants to know whether that goes well. */
+  for (uint32_t i = 0; dev_info_at(l->devices, i, &device); i++) continue;
+  lua_newtable(L);
+  for (uint32_t i = 0; dev_plugin_at(l->devices, i, &info); i++) {
+    lua_createtable(L, 0, 5);
+    set_text(L, "scheme", info.scheme);
+    set_text(L, "state", info.state);
+    set_text(L, "version", info.version);
+    set_text(L, "path", info.path);
+    set_text(L, "reason", info.reason);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
+static int list_devices(lua_State *L) {
+  lt_devices(lt_of(L), stdout);
+  return 0;
+}
+
+static int list_plugins(lua_State *L) {
+  lt_plugins(lt_of(L), stdout);
+  return 0;
+}
+
+static int abi(lua_State *L) {
+  lua_pushfstring(L, "%d.%d", TSH_ABI_MAJOR, TSH_ABI_MINOR);
+  return 1;
+}
+
+static int lua_release(lua_State *L) {
+  lua_pushliteral(L, LUA_RELEASE);
+  return 1;
+}
+
+static int editor(lua_State *L) {
+  const char *name = lt_session_of(lt_of(L))->editor;
+  lua_pushstring(L, name ? name : "none: this build edits no lines");
+  return 1;
+}
+
+/* usage(text, hint): the arguments of a word are wrong. */
+static int usage(lua_State *L) {
+  lt_session_of(lt_of(L))->usage = 1;
+  return lt_fail_text(L, NULL, luaL_checkstring(L, 1),
+                      lua_isnoneornil(L, 2) ? NULL : luaL_checkstring(L, 2));
+}
+
 /* ---- the rest --------------------------------------------------------------
  */
 static int trim(lua_State *L) {
@@ -170,6 +230,13 @@ const luaL_Reg lt_inspect_functions[] = {{"memory", memory},
                                          {"dtype_bytes", dtype_bytes},
                                          {"globals", globals},
                                          {"global", global},
+                                         {"plugins", plugins},
+                                         {"list_devices", list_devices},
+                                         {"list_plugins", list_plugins},
+                                         {"abi", abi},
+                                         {"lua_release", lua_release},
+                                         {"editor", editor},
+                                         {"usage", usage},
                                          {"trim", trim},
                                          {"make_folder", make_folder},
                                          {"documented", lt_documented},

@@ -13,8 +13,9 @@ typedef struct {
   const char *device;      /* default device, or NULL: cpu */
   const char *plugin_path; /* or NULL */
   int no_plugins;
-  int interactive; /* chunk names in[1], in[2] ... */
-  int quiet;       /* no progress of loops and loads */
+  int interactive;    /* chunk names in[1], in[2] ... */
+  int quiet;          /* no progress of loops and loads */
+  const char *editor; /* what edits lines, for tsh doctor; or NULL */
 } lt_options;
 
 /* How a call ended; the values are the process exit codes. */
@@ -63,6 +64,9 @@ int lt_plugins(lt *l, FILE *out);
 int lt_plan(lt *l, const char *expr, FILE *out, FILE *err);
 /* A command that is made of Lua, by name, with the rest of its line. */
 int lt_command(lt *l, const char *name, const char *rest, FILE *err);
+/* The same for a word of the command line, with the arguments behind it.
+ * LT_USAGE: it does not take these. */
+int lt_word(lt *l, const char *name, int argc, char **argv, FILE *err);
 /* Help on a function, method or option; LT_ERROR when there is none. */
 int lt_doc(lt *l, const char *name, FILE *out);
 const char *lt_device(lt *l); /* the default device's name */

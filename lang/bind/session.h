@@ -6,10 +6,12 @@
 #include "priv.h"
 
 typedef struct {
-  int number;       /* of the entry that comes next */
-  int local_noted;  /* the note on `local` was shown */
-  double begun;     /* when what runs was started, in seconds */
-  char called[512]; /* the callers of what raised the last error */
+  int number;         /* of the entry that comes next */
+  int local_noted;    /* the note on `local` was shown */
+  int usage;          /* a word of the command line was called wrongly */
+  const char *editor; /* of lines, or NULL; borrowed */
+  double begun;       /* when what runs was started, in seconds */
+  char called[512];   /* the callers of what raised the last error */
 } lt_session;
 #define lt_session_of(l) ((lt_session *)(l)->session)
 

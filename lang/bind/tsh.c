@@ -173,6 +173,9 @@ int lt_tsh_ops(lua_State *L) {
     lua_setfield(L, -2, "arity");
     lua_pushboolean(L, rows[i].takes & F);
     lua_setfield(L, -2, "float");
+    lua_pushfstring(L, "%s%s%s", rows[i].takes & F ? "F" : "",
+                    rows[i].takes & I ? "I" : "", rows[i].takes & B ? "B" : "");
+    lua_setfield(L, -2, "takes");
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   return 1;
