@@ -120,9 +120,9 @@ text 'layer = nn.lin'
 key Tab
 expect 'a part of the library that was not used before' 'layer = nn.linear('
 key C-c
-text ':dev'
+text ':appr'
 key Tab
-expect 'a command' 'tsh> :devices'
+expect 'a command' 'tsh> :apropos'
 key C-c
 touch some-file.csv
 text "read(\"$dir/some-f"
