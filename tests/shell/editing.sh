@@ -120,7 +120,7 @@ text 'layer = nn.lin'
 key Tab
 expect 'a part of the library that was not used before' 'layer = nn.linear('
 key C-c
-text ':appr'
+text ':apr'
 key Tab
 expect 'a command' 'tsh> :apropos'
 key C-c
