@@ -47,7 +47,7 @@ void sh_args_help(FILE *out) {
         "       tsh [OPTIONS] -e CODE | -p EXPR     run or print\n\n",
         out);
   for (int i = 0; i < NWORDS; i++)
-    fprintf(out, "  %-7s %-14s  %s\n", words[i].name, words[i].arguments,
+    fprintf(out, "  %-11s %-17s  %s\n", words[i].name, words[i].arguments,
             words[i].help);
   fputc('\n', out);
   for (int i = 0; i < NOPTIONS; i++) {
@@ -130,7 +130,7 @@ static int apply(sh_args *a, int id, const char *text) {
     a->lt.device = text;
     break;
   case SH_OPTION_quiet:
-    a->quiet = 1;
+    a->quiet = a->lt.quiet = 1;
     break;
   case SH_OPTION_no_plugins:
     a->lt.no_plugins = 1;
@@ -147,6 +147,18 @@ static int apply(sh_args *a, int id, const char *text) {
     break;
   case SH_OPTION_threads:
     return set_threads(a, "--threads", text);
+  case SH_OPTION_interactive:
+    a->interactive = 1;
+    break;
+  case SH_OPTION_init:
+    a->init = text;
+    break;
+  case SH_OPTION_no_init:
+    a->no_init = 1;
+    break;
+  case SH_OPTION_no_history:
+    a->no_history = 1;
+    break;
   case SH_OPTION_help:
     a->help = 1;
     break;
@@ -212,6 +224,21 @@ static int parse_options(parser *p) {
   return LT_OK;
 }
 
+/* Words that are made of Lua look at all that follows them themselves. */
+static int word_takes_options(sh_task task) {
+  return task != SH_WORD_run && task != SH_WORD_help;
+}
+
+static int rest_of_word(parser *p) {
+  sh_args *a = p->a;
+  a->argc = p->argc - p->at;
+  a->argv = p->argv + p->at;
+  if (a->argc &&
+      (strcmp(a->argv[0], "--help") == 0 || strcmp(a->argv[0], "-h") == 0))
+    a->help = 1;
+  return LT_OK;
+}
+
 static int parse_task(parser *p) {
   sh_args *a = p->a;
   const char *text = p->argv[p->at];
@@ -223,6 +250,7 @@ static int parse_task(parser *p) {
   } else {
     a->task = (sh_task)(SH_CODE + 1 + word);
     p->at++;
+    if (word_takes_options(a->task)) return rest_of_word(p);
     if ((rc = parse_options(p)) != LT_OK || a->help) return rc;
   }
   if (a->task == SH_WORD_run) {
@@ -233,7 +261,9 @@ static int parse_task(parser *p) {
     return LT_OK;
   }
   if (a->task == SH_WORD_help && p->at < p->argc) a->topic = p->argv[p->at++];
-  if (p->at < p->argc)
+  a->argc = p->argc - p->at;
+  a->argv = p->argv + p->at;
+  if (a->task == SH_WORD_help && p->at < p->argc)
     return sh_usage("%s: what is '%s' for?", text, p->argv[p->at]);
   return LT_OK;
 }

@@ -5,26 +5,53 @@
 #include <string.h>
 #include "shell.h"
 
-/* X(name, letter that always means it, arguments, help) */
-/* clang-format off */
-#define SH_CMDS(X) \
-  X(help,    'h', "[TOPIC]", "this list, or help on a command or function") \
-  X(plan,    'p', "EXPR",    "the kernels that would compute it; runs nothing") \
-  X(devices, 'd', "",        "the devices, * marks the default") \
-  X(plugins, 0,   "[-v]",    "every plugin file and what became of it") \
-  X(doc,     0,   "NAME",    "help on a function; ?NAME is the same") \
-  X(quit,    'q', "[CODE]",  "leave; so does Ctrl-D")
-/* clang-format on */
-
 typedef struct {
   lt *l;
   const char *rest; /* what follows the command's name */
   int quit;         /* SH_GO_ON, or the code to leave with */
+  const sh_place *place;
 } call;
+
+/* What :help NAME adds to the one line of the table. */
+static const struct {
+  const char *name, *text;
+} details[] = {
+    {"bench",
+     "  Every expression runs until its tensors are computed, again and "
+     "again;\n"
+     "  95 % is the interval of the median over twenty turns.\n"
+     "    --device A,B     each expression on each of these devices\n"
+     "    --input x=EXPR   each expression with each of these; may be "
+     "repeated\n"
+     "    --time S         seconds for each row (2)\n"
+     "    --warmup S       seconds before that (0.5)\n"
+     "    --async          the time of recording only\n"
+     "    -x               also shortest, longest, samples, bytes, plans\n"
+     "    --unit U         ns, us, ms or s for all rows\n"
+     "    --save NAME      keep the result; --vs NAME compares with it\n"
+     "    --json FILE      write the result as JSON\n"
+     "  In Lua: tsh.bench{\"softmax(x)\", time=1}\n"
+     "  Example: :bench --input x=rand(4) --input x=rand(100000) softmax(x)\n"},
+    {"plan", "  In Lua: tsh.plan(x)\n  Example: :plan softmax(x)\n"},
+    {"type",
+     "  In Lua: tsh.type(x)\n  Example: :type rand(1000, 1000):sum(1)\n"},
+    {"time", "  In Lua: tsh.time(function() return sum(x) end)\n"
+             "  Example: :time rand(1000, 1000):sum()\n"},
+    {"who", "  PATTERN is one of string.find.\n  In Lua: tsh.who(\"^x\")\n"},
+    {"mem", "  trim gives cached memory back first, --all lists every tensor.\n"
+            "  In Lua: tsh.mem()\n"},
+    {"apropos", "  In Lua: tsh.apropos(\"norm\")\n"},
+    {"device", "  In Lua: tsh.device(\"cpu\")\n"},
+    {"devices", "  In Lua: tsh.devices()\n"},
+    {"load", "  Its globals stay. In Lua: dofile(\"FILE\")\n"},
+    {"history",
+     "  N: the last N entries (30). /TEXT/: those that contain it.\n"},
+};
 
 typedef struct {
   const char *name;
   char letter;
+  int kind; /* of argument: what completion offers */
   const char *arguments, *help;
   int (*run)(call *c); /* an LT code */
 } command;
@@ -34,8 +61,8 @@ SH_CMDS(SH_X)
 #undef SH_X
 
 static const command commands[] = {
-#define SH_X(name, letter, arguments, help)                                    \
-  {#name, letter, arguments, help, run_##name},
+#define SH_X(name, letter, kind, arguments, help)                              \
+  {#name, letter, kind, arguments, help, run_##name},
     SH_CMDS(SH_X)
 #undef SH_X
 };
@@ -83,11 +110,37 @@ static void complain(const char *typed) {
     fprintf(stderr, "error: unknown command ':%s' (:help lists all)\n", typed);
 }
 
+/* ---- completion ---------------------------------------------------------- */
+
+static const command *command_of(const char *line) {
+  char name[32];
+  snprintf(name, sizeof name, "%.*s", (int)strcspn(line + 1, " \t"), line + 1);
+  return find(name);
+}
+
+int sh_command_wants_file(const char *line, int start) {
+  const command *x = line[0] == ':' && start > 1 ? command_of(line) : NULL;
+  return x && x->kind == SH_PATH;
+}
+
+void sh_command_complete(lt *l, const char *line, int start, const char *word,
+                         lt_completed each, void *ud) {
+  const command *x = start > 0 ? command_of(line) : NULL;
+  int names = start == 0 || (x && strcmp(x->name, "help") == 0);
+  for (int i = 0; i < NCOMMANDS && names; i++) {
+    char text[40];
+    snprintf(text, sizeof text, start ? "%s" : ":%s ", commands[i].name);
+    if (strncmp(text, word, strlen(word)) == 0) each(ud, text, 0);
+  }
+  if (x && (x->kind == SH_EXPR || x->kind == SH_NAME))
+    lt_complete(l, word, each, ud);
+}
+
 /* ---- help ---------------------------------------------------------------- */
 
 static void list_commands(FILE *out) {
   for (int i = 0; i < NCOMMANDS; i++)
-    fprintf(out, "  :%-8s %-8s %s\n", commands[i].name, commands[i].arguments,
+    fprintf(out, "  :%-8s %-20s %s\n", commands[i].name, commands[i].arguments,
             commands[i].help);
   fputs("\n"
         "  Anything else is Lua. An expression prints its values, ';' at the\n"
@@ -107,6 +160,8 @@ int sh_help(lt *l, const char *topic, FILE *out, FILE *err) {
   /* A function of the same name is what `tsh help plan` may also mean. */
   if (x && (*topic == ':' || strcmp(x->name, topic) == 0)) {
     fprintf(out, ":%s %s\n  %s\n", x->name, x->arguments, x->help);
+    for (size_t i = 0; i < sizeof details / sizeof *details; i++)
+      if (strcmp(details[i].name, x->name) == 0) fputs(details[i].text, out);
     if (*topic != ':') lt_doc(l, topic, out);
     return LT_OK;
   }
@@ -141,6 +196,85 @@ static int run_plan(call *c) {
   return rc;
 }
 
+/* Commands that are made of Lua. */
+static int run_lua(call *c, const char *name) {
+  int rc;
+  sh_run_begin(c->l, 0);
+  rc = lt_command(c->l, name, c->rest, stderr);
+  sh_run_end();
+  return rc;
+}
+
+static int run_apropos(call *c) { return run_lua(c, "apropos"); }
+static int run_type(call *c) { return run_lua(c, "type"); }
+static int run_bench(call *c) { return run_lua(c, "bench"); }
+static int run_time(call *c) { return run_lua(c, "time"); }
+static int run_who(call *c) { return run_lua(c, "who"); }
+static int run_mem(call *c) { return run_lua(c, "mem"); }
+static int run_load(call *c) { return run_lua(c, "load"); }
+
+static int run_device(call *c) {
+  char text[1200];
+  int rc = LT_OK;
+  if (*c->rest) rc = lt_set_device(c->l, c->rest, text, sizeof text);
+  if (rc == LT_OK && !*c->rest) puts(lt_device(c->l));
+  if (rc != LT_OK) fprintf(stderr, "error: %s\n", text);
+  return rc;
+}
+
+/* Entries of several lines are shown with their lines. */
+static void list_history(const sh_history *h, size_t first, const char *part) {
+  for (size_t i = first; i < sh_history_count(h); i++) {
+    const char *text = sh_history_at(h, i);
+    if (part && !strstr(text, part)) continue;
+    printf("%5zu  ", i + 1);
+    for (; *text; text++)
+      if (*text == '\n')
+        fputs("\n       ", stdout);
+      else
+        fputc(*text, stdout);
+    fputc('\n', stdout);
+  }
+}
+
+static int run_history(call *c) {
+  sh_history *h = c->place->history;
+  size_t n = sh_history_count(h), length = strlen(c->rest);
+  char part[256], *end;
+  long last = strtol(c->rest, &end, 10);
+  if (strcmp(c->rest, "sync") == 0) {
+    sh_history_sync(h);
+    return LT_OK;
+  }
+  if (length > 1 && c->rest[0] == '/' && c->rest[length - 1] == '/') {
+    snprintf(part, sizeof part, "%.*s", (int)length - 2, c->rest + 1);
+    list_history(h, 0, part);
+    return LT_OK;
+  }
+  if (*end || last < 0) {
+    fprintf(stderr, "error: :history takes N, /TEXT/ or sync, not '%s'\n",
+            c->rest);
+    return LT_USAGE;
+  }
+  if (!*c->rest) last = 30;
+  list_history(h, n > (size_t)last ? n - (size_t)last : 0, NULL);
+  return LT_OK;
+}
+
+/* The Lua state is made anew; plugins are looked for again. */
+static int run_reset(call *c) {
+  lt *fresh;
+  char text[1200];
+  int rc = lt_open(c->place->options, &fresh, text, sizeof text);
+  if (rc != LT_OK) {
+    fprintf(stderr, "error: %s\n", text);
+    return rc;
+  }
+  lt_close(*c->place->l);
+  *c->place->l = fresh;
+  return LT_OK;
+}
+
 static int run_devices(call *c) { return lt_devices(c->l, stdout); }
 
 static int run_plugins(call *c) {
@@ -163,9 +297,9 @@ static int run_quit(call *c) {
 }
 
 /* ":name rest" or "?rest"; line is ours to change. */
-static int run_line(lt *l, char *line, int *failed) {
+static int run_line(const sh_place *place, char *line, int *failed) {
   size_t length = strlen(line);
-  call c = {l, line + 1, SH_GO_ON};
+  call c = {*place->l, line + 1, SH_GO_ON, place};
   char name[32];
   const command *x;
   while (length && isspace((unsigned char)line[length - 1]))
@@ -184,11 +318,11 @@ static int run_line(lt *l, char *line, int *failed) {
   return c.quit;
 }
 
-int sh_command(lt *l, const char *line, int *failed) {
+int sh_command(const sh_place *place, const char *line, int *failed) {
   char *copy = strdup(line);
   int rc = SH_GO_ON;
   *failed = 1;
-  if (copy) rc = run_line(l, copy, failed);
+  if (copy) rc = run_line(place, copy, failed);
   free(copy);
   return rc;
 }

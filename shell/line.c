@@ -1,26 +1,30 @@
-/* line.c - the plain line reader. Nothing else in the shell reads stdin, so
- * that an editing one can take its place. */
-#include <errno.h>
-#include <signal.h>
+/* line.c - which reader is it? The editing one needs a terminal on both sides
+ * that can move its cursor. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/select.h>
 #include <unistd.h>
-#include "shell.h"
+#include "line.h"
 
-struct sh_line {
-  int interactive;
-  char *text; /* getline's */
-  size_t room;
-};
+#ifdef HAVE_READLINE
+static int can_edit(int interactive) {
+  const char *term = getenv("TERM");
+  return interactive && isatty(STDOUT_FILENO) && term && *term &&
+         strcmp(term, "dumb") != 0;
+}
+#endif
 
-sh_line *sh_line_open(int interactive) {
+sh_line *sh_line_open(const sh_place *place, int interactive) {
   sh_line *s = calloc(1, sizeof *s);
   if (!s) return NULL;
+  s->place = place;
   s->interactive = interactive;
   /* With nothing buffered, pselect knows whether a line is there; and what a
    * script reads with io.read follows what we read. */
   if (interactive) setvbuf(stdin, NULL, _IONBF, 0);
+#ifdef HAVE_READLINE
+  s->edits = can_edit(interactive);
+  if (s->edits) sh_edit_open(s);
+#endif
   return s;
 }
 
@@ -30,57 +34,26 @@ void sh_line_close(sh_line *s) {
   free(s);
 }
 
-/* Waits for input; 0 after Ctrl-C. SIGINT is let in only while pselect sleeps,
- * so it cannot fall between the test and the sleep. */
-static int wait_for_line(void) {
-  fd_set in;
-  sigset_t only, before;
-  sigemptyset(&only);
-  sigaddset(&only, SIGINT);
-  sigprocmask(SIG_BLOCK, &only, &before);
-  do {
-    FD_ZERO(&in);
-    FD_SET(STDIN_FILENO, &in);
-  } while (pselect(STDIN_FILENO + 1, &in, NULL, NULL, NULL, &before) < 0 &&
-           errno == EINTR && !sh_signal_seen());
-  /* When a line is there too, it was typed after Ctrl-C. */
-  sigprocmask(SIG_SETMASK, &before, NULL);
-  return !sh_signal_taken();
+const char *sh_line_editor(void) {
+#ifdef HAVE_READLINE
+  return sh_edit_version();
+#else
+  return NULL;
+#endif
 }
 
-/* After getline found no line. */
-static sh_line_result no_line(const sh_line *s, const char **text) {
-  int why = errno, failed = ferror(stdin);
-  clearerr(stdin);
-  if (s->interactive) fputc('\n', stdout);
-  if (why == EINTR && sh_signal_taken()) return SH_LINE_CANCEL;
-  if (!failed || s->interactive) return SH_LINE_END;
-  *text = strerror(why);
-  return SH_LINE_BAD;
+int sh_line_edits(const sh_line *s) { return s->edits; }
+
+void sh_line_remember(sh_line *s, const char *entry) {
+  if (!s->interactive || !sh_history_add(s->place->history, entry)) return;
+#ifdef HAVE_READLINE
+  if (s->edits) sh_edit_remember(entry);
+#endif
 }
 
 sh_line_result sh_line_read(sh_line *s, const char *prompt, const char **text) {
-  ssize_t length;
-  *text = NULL;
-  /* That of a time when nothing ran. At a prompt, the wait asks. */
-  if (!s->interactive && sh_signal_taken()) return SH_LINE_CANCEL;
-  if (s->interactive) {
-    fputs(prompt, stdout);
-    fflush(stdout);
-    if (!wait_for_line()) {
-      fputc('\n', stdout);
-      return SH_LINE_CANCEL;
-    }
-  }
-  errno = 0;
-  length = getline(&s->text, &s->room, stdin);
-  if (length < 0) return no_line(s, text);
-  if (memchr(s->text, 0, (size_t)length)) {
-    *text = "a zero byte in the line";
-    return SH_LINE_BAD;
-  }
-  if (length && s->text[length - 1] == '\n') s->text[--length] = '\0';
-  if (length && s->text[length - 1] == '\r') s->text[--length] = '\0';
-  *text = s->text;
-  return SH_LINE;
+#ifdef HAVE_READLINE
+  if (s->edits) return sh_edit_read(s, prompt, text);
+#endif
+  return sh_plain_read(s, prompt, text);
 }

@@ -79,7 +79,21 @@ static int run_script(lt *l, const sh_args *a) {
   return rc;
 }
 
-static int perform(lt *l, const sh_args *a) {
+static int run_word(lt *l, const sh_args *a) {
+  static const char *const names[] = {
+#define SH_X(id, ...) [SH_WORD_##id] = #id,
+      SH_WORDS(SH_X)
+#undef SH_X
+  };
+  int rc;
+  sh_run_begin(l, 1);
+  rc = lt_word(l, names[a->task], a->argc, a->argv, stderr);
+  sh_run_end();
+  return rc;
+}
+
+static int perform(lt **pl, const sh_args *a) {
+  lt *l = *pl;
   int rc = LT_OK;
   if (a->seed) rc = run_line(l, "seed(math.tointeger(%s))", a->seed);
   for (int i = 0; i < a->nstep && rc == LT_OK; i++)
@@ -87,17 +101,18 @@ static int perform(lt *l, const sh_args *a) {
   if (rc != LT_OK) return rc;
   switch (a->task) {
   case SH_CODE:
-    return LT_OK;
+    return a->interactive ? sh_session(pl, a) : LT_OK;
   case SH_WORD_run:
-    return run_script(l, a);
-  case SH_WORD_devices:
-    return lt_devices(l, stdout);
-  case SH_WORD_plugins:
-    return lt_plugins(l, stdout);
+    rc = run_script(l, a);
+    return a->interactive && rc != LT_USAGE ? sh_session(pl, a) : rc;
+  case SH_WORD_completions:
+    return sh_pages(a->argc == 1 ? a->argv[0] : "", stdout);
   case SH_WORD_help:
     return sh_help(l, a->topic, stdout, stderr);
+  case SH_SESSION:
+    return sh_session(pl, a);
   default:
-    return sh_session(l, a->quiet);
+    return run_word(l, a);
   }
 }
 
@@ -111,10 +126,11 @@ int main(int argc, char **argv) {
   if (a.version) printf("%s\n", lt_version());
   if (a.help || (a.task == SH_WORD_help && !a.topic)) sh_args_help(stdout);
   if (a.version || a.help || (a.task == SH_WORD_help && !a.topic)) goto out;
+  a.lt.editor = sh_line_editor();
   sh_signals_start();
   rc = lt_open(&a.lt, &l, text, sizeof text);
   if (rc != LT_OK) fprintf(stderr, "error: %s\n", text);
-  if (rc == LT_OK) rc = perform(l, &a);
+  if (rc == LT_OK) rc = perform(&l, &a);
 out:
   lt_close(l);
   sh_args_free(&a);

@@ -7,7 +7,7 @@
 #include "shell.h"
 
 typedef struct {
-  lt *l;
+  sh_place place;
   sh_line *lines;
   int interactive;
   char *entry; /* the lines of the entry so far */
@@ -19,7 +19,7 @@ typedef struct {
 /* ---- prompts ------------------------------------------------------------- */
 
 static const char *prompt_text(const session *s, char *text, size_t size) {
-  const char *device = lt_device(s->l);
+  const char *device = lt_device(*s->place.l);
   if (s->size) return "..> ";
   if (strcmp(device, "cpu") == 0) return "tsh> ";
   snprintf(text, size, "tsh[%s]> ", device);
@@ -45,7 +45,7 @@ static void banner(const session *s) {
   const char *version = lt_version(), *lua = strstr(version, ", ");
   int name = (int)(lua ? lua - version : (long)strlen(version));
   printf("%.*s - %s - %s - :help for help\n", name, version, lua ? lua + 2 : "",
-         lt_device(s->l));
+         lt_device(*s->place.l));
 }
 
 /* ---- entries ------------------------------------------------------------- */
@@ -85,10 +85,14 @@ static void note_time(const session *s, double seconds) {
 }
 
 static void run_entry(session *s, int final) {
-  double begin = now();
+  double begin;
   int rc;
-  sh_run_begin(s->l, 0);
-  rc = lt_eval(s->l, s->entry, final, stdout, stderr);
+  if (s->interactive && !final && lt_is_incomplete(*s->place.l, s->entry))
+    return;
+  sh_line_remember(s->lines, s->entry);
+  begin = now();
+  sh_run_begin(*s->place.l, 0);
+  rc = lt_eval(*s->place.l, s->entry, final, stdout, stderr);
   sh_run_end();
   if (rc == LT_INCOMPLETE) return;
   /* A write that Ctrl-C cut short is no lost output. */
@@ -110,11 +114,13 @@ static int is_wish(const char *line) {
 }
 
 /* What follows the line just read: SH_GO_ON or an exit code. */
-static int take_line(session *s, const char *line) {
+static int take_line(session *s, const char *line, int last) {
   line = after_prompt(line);
   s->code = LT_OK;
   if (!s->size && (*line == ':' || *line == '?')) {
-    int failed = 0, rc = sh_command(s->l, line, &failed);
+    int failed = 0, rc;
+    sh_line_remember(s->lines, line);
+    rc = sh_command(&s->place, line, &failed);
     if (failed) s->code = LT_ERROR;
     fflush(stdout);
     return rc;
@@ -134,8 +140,24 @@ static int take_line(session *s, const char *line) {
   s->blank = line[strspn(line, " \t")] ? 0 : s->blank + 1;
   if (!add_line(s, line)) return LT_NOMEM;
   /* Who is trapped in an entry that never ends presses Enter twice. */
-  run_entry(s, s->interactive && s->blank >= 2);
+  if (last)
+    run_entry(s, sh_line_edits(s->lines) || (s->interactive && s->blank >= 2));
   return SH_GO_ON;
+}
+
+/* What was read is a line, or a whole entry of several. */
+static int take_text(session *s, const char *text) {
+  char *copy, *line, *next;
+  int rc = SH_GO_ON;
+  if (!strchr(text, '\n')) return take_line(s, text, 1);
+  if (!(copy = strdup(text))) return LT_NOMEM;
+  for (line = copy; line && rc == SH_GO_ON; line = next) {
+    next = strchr(line, '\n');
+    if (next) *next++ = '\0';
+    rc = take_line(s, line, !next);
+  }
+  free(copy);
+  return rc;
 }
 
 /* The end of the input, or Ctrl-D: SH_GO_ON or an exit code. */
@@ -152,7 +174,7 @@ static int step(session *s) {
   int rc = SH_GO_ON;
   switch (sh_line_read(s->lines, prompt_text(s, text, sizeof text), &line)) {
   case SH_LINE:
-    rc = take_line(s, line);
+    rc = take_text(s, line);
     break;
   case SH_LINE_END:
     rc = take_end(s);
@@ -171,14 +193,45 @@ static int step(session *s) {
   return rc;
 }
 
-int sh_session(lt *l, int quiet) {
-  session s = {.l = l, .interactive = isatty(STDIN_FILENO)};
+/* $TSH_INIT, or the user's file if there is one; owned. */
+static char *init_path(const sh_args *a) {
+  const char *named = a->init ? a->init : getenv("TSH_INIT");
+  const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+  char *path = NULL;
+  int n = -1;
+  if (a->no_init) return NULL;
+  if (named && *named) return strdup(named);
+  if (config && *config == '/')
+    n = asprintf(&path, "%s/tsh/init.lua", config);
+  else if (home && *home == '/')
+    n = asprintf(&path, "%s/.config/tsh/init.lua", home);
+  if (n < 0) return NULL;
+  if (access(path, F_OK) == 0) return path;
+  free(path);
+  return NULL;
+}
+
+/* What goes wrong in it is told, and the prompt comes all the same. */
+static void read_init(lt *l, const sh_args *a) {
+  char *path = init_path(a);
+  if (!path) return;
+  sh_run_begin(l, 0);
+  lt_command(l, "load", path, stderr);
+  sh_run_end();
+  free(path);
+}
+
+int sh_session(lt **l, const sh_args *a) {
+  session s = {.place = {l, &a->lt, NULL}, .interactive = isatty(STDIN_FILENO)};
   int rc = SH_GO_ON;
-  s.lines = sh_line_open(s.interactive);
-  if (!s.lines) return LT_NOMEM;
-  if (s.interactive && !quiet && isatty(STDOUT_FILENO)) banner(&s);
+  if (s.interactive) s.place.history = sh_history_open(!a->no_history);
+  s.lines = sh_line_open(&s.place, s.interactive);
+  if (!s.lines) rc = LT_NOMEM;
+  if (s.interactive && !a->quiet && isatty(STDOUT_FILENO)) banner(&s);
+  if (s.interactive && rc == SH_GO_ON) read_init(*l, a);
   while (rc == SH_GO_ON) rc = step(&s);
   sh_line_close(s.lines);
+  sh_history_close(s.place.history);
   free(s.entry);
   return rc;
 }

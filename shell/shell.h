@@ -15,19 +15,26 @@
   X(print,       'p', NULL,          "EXPR", "print the values of an expression; may be repeated") \
   X(require,     'l', NULL,          "MOD",  "first require a module, as the global MOD") \
   X(device,      'd', "device",      "NAME", "the default device, npu:0 for example") \
-  X(quiet,       'q', "quiet",       NULL,   "no banner") \
+  X(quiet,       'q', "quiet",       NULL,   "no banner, no progress") \
   X(no_plugins,  0,   "no-plugins",  NULL,   "only the device that is built in") \
   X(plugin_path, 0,   "plugin-path", "DIR",  "look for plugins in DIR first") \
   X(seed,        0,   "seed",        "N",    "where random numbers begin") \
   X(threads,     0,   "threads",     "N",    "how many compute at once; else one per processor") \
+  X(interactive, 'i', NULL,          NULL,   "a session afterwards, with the globals") \
+  X(init,        0,   "init",        "FILE", "read FILE before a session, not the user's init.lua") \
+  X(no_init,     0,   "no-init",     NULL,   "read no init file") \
+  X(no_history,  0,   "no-history",  NULL,   "read and keep no earlier entries") \
   X(help,        'h', "help",        NULL,   "print this and leave") \
   X(version,     'V', "version",     NULL,   "print the version and leave")
 
 /* X(id, arguments, help): first words that are no scripts. */
 #define SH_WORDS(X) \
   X(run,     "FILE|- [ARGS]", "run a script, - for standard input") \
-  X(devices, "",              "list the devices") \
-  X(plugins, "",              "list every plugin file and what became of it") \
+  X(devices, "[--json]",      "list the devices") \
+  X(plugins, "[--json]",      "list every plugin file and what became of it") \
+  X(ops,     "[--json]",      "list the ops that devices are asked for") \
+  X(doctor,  "",              "versions, drivers, plugins, and what to do about them") \
+  X(completions, "bash|zsh|fish|man", "print what a shell, or man, wants to read") \
   X(help,    "[TOPIC]",       "this, or help on a function or command")
 /* clang-format on */
 
@@ -53,7 +60,8 @@ typedef struct {
 typedef struct {
   sh_task task;
   lt_options lt;
-  int quiet, version, help;
+  int quiet, version, help, no_history, interactive, no_init;
+  const char *init;
   const char *seed, *topic;
   const char *script;
   int bare; /* the script was named without `run` */
@@ -70,14 +78,64 @@ int sh_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void sh_args_help(FILE *out);
 const char *sh_word_near(const char *typed);
 
+typedef struct sh_history sh_history;
+
+/* What a command may look at and change. */
+typedef struct {
+  lt **l;
+  const lt_options *options;
+  sh_history *history;
+} sh_place;
+
 /* ---- repl.c, cmd.c ------------------------------------------------------ */
-int sh_session(lt *l, int quiet); /* an exit code */
+int sh_session(lt **l, const sh_args *a); /* an exit code */
+
+/* What completion offers behind a command. */
+enum { SH_NONE, SH_EXPR, SH_NAME, SH_PATH };
+
+/* X(name, letter that always means it, kind of argument, arguments, help) */
+/* clang-format off */
+#define SH_CMDS(X) \
+  X(help,    'h', SH_NAME, "[TOPIC]", "this list, or help on a command or function") \
+  X(doc,     0,   SH_NAME, "NAME",    "help on a function; ?NAME is the same") \
+  X(apropos, 0,   SH_NONE, "WORD",    "names whose help mentions the word") \
+  X(type,    't', SH_EXPR, "EXPR",    "dtype, shape, device, bytes; runs nothing") \
+  X(plan,    'p', SH_EXPR, "EXPR",    "the kernels that would compute it; runs nothing") \
+  X(bench,   'b', SH_EXPR, "[OPTIONS] EXPR, ...", "how long it takes, compared; :help bench lists the options") \
+  X(time,    0,   SH_EXPR, "EXPR",    "one run: time, kernels, plans") \
+  X(who,     'w', SH_NONE, "[PATTERN]", "the globals you have made") \
+  X(mem,     0,   SH_NONE, "[trim|--all]", "memory of the devices, the largest tensors") \
+  X(load,    0,   SH_PATH, "FILE",    "run a script here") \
+  X(devices, 'd', SH_NONE, "",        "the devices, * marks the default") \
+  X(device,  0,   SH_NONE, "[NAME]",  "the default device, or another one from now on") \
+  X(plugins, 0,   SH_NONE, "[-v]",    "every plugin file and what became of it") \
+  X(history, 0,   SH_NONE, "[N|/TEXT/|sync]", "earlier entries; sync: also of other sessions") \
+  X(reset,   0,   SH_NONE, "",        "forget all variables; entries are kept") \
+  X(quit,    'q', SH_NONE, "[CODE]",  "leave; so does Ctrl-D")
+/* clang-format on */
 
 enum { SH_GO_ON = -1 };
 /* Runs a line that begins with ':' or '?'. SH_GO_ON, or an exit code after
  * :quit. *failed: the command did not do what was asked. */
-int sh_command(lt *l, const char *line, int *failed);
+int sh_command(const sh_place *place, const char *line, int *failed);
 int sh_help(lt *l, const char *topic, FILE *out, FILE *err); /* LT code */
+/* Completion in a line that begins with ':': names for the word that begins at
+ * `start`; does a file's name belong there? */
+void sh_command_complete(lt *l, const char *line, int start, const char *word,
+                         lt_completed each, void *ud);
+int sh_command_wants_file(const char *line, int start);
+
+/* ---- history.c ----------------------------------------------------------- */
+/* on_disk: read from and written to $TSH_HISTORY (off: not), or the user's
+ * state folder. NULL without memory, which all functions take. Owned. */
+sh_history *sh_history_open(int on_disk);
+void sh_history_close(sh_history *h);
+/* Before the entry runs. Entries that begin with a blank, and repeats of the
+ * last one, are not kept: 0. */
+int sh_history_add(sh_history *h, const char *entry);
+void sh_history_sync(sh_history *h); /* also what other sessions have added */
+size_t sh_history_count(const sh_history *h);
+const char *sh_history_at(const sh_history *h, size_t i); /* oldest first */
 
 /* ---- line.c: where entries come from ------------------------------------ */
 typedef struct sh_line sh_line;
@@ -88,12 +146,21 @@ typedef enum {
   SH_LINE_BAD
 } sh_line_result;
 
-/* Reads stdin; interactive: it is a terminal, prompts are shown. Owned. */
-sh_line *sh_line_open(int interactive);
-void sh_line_close(sh_line *s); /* takes NULL */
+/* Reads stdin; interactive: it is a terminal, prompts are shown. place is
+ * borrowed. Owned. */
+sh_line *sh_line_open(const sh_place *place, int interactive);
+void sh_line_close(sh_line *s);   /* takes NULL */
+const char *sh_line_editor(void); /* "readline 8.2", or NULL */
+/* Whole entries come, of several lines; else one line at a time. */
+int sh_line_edits(const sh_line *s);
+/* Before an entry runs: it goes into the history of an interactive session. */
+void sh_line_remember(sh_line *s, const char *entry);
 /* *text is borrowed until the next call, without its newline. CANCEL: Ctrl-C.
  * After END on a terminal reading may go on. BAD: text says what is wrong. */
 sh_line_result sh_line_read(sh_line *s, const char *prompt, const char **text);
+
+/* ---- pages.c: completions and the manual, from the tables above ---------- */
+int sh_pages(const char *kind, FILE *out); /* LT_OK or LT_USAGE */
 
 /* ---- signal.c ----------------------------------------------------------- */
 void sh_signals_start(void);

@@ -339,5 +339,8 @@ int lt_open_tsh_core(lua_State *L) {
                                  {"file_write", lt_file_write},
                                  {NULL, NULL}};
   luaL_newlib(L, own);
+  luaL_setfuncs(L, lt_bench_functions, 0);
+  luaL_setfuncs(L, lt_inspect_functions, 0);
+  luaL_setfuncs(L, lt_bar_functions, 0);
   return 1;
 }

@@ -11,6 +11,9 @@ enum { BLOCK = 4000, COLUMNS = 78 };
 static const char WORD[] = "abcdefghijklmnopqrstuvwxyz"
                            "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
 
+static const char WORD_PARTS[] = "abcdefghijklmnopqrstuvwxyz"
+                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789.";
+
 /* ---- paragraphs ---------------------------------------------------------- */
 
 typedef struct {
@@ -269,6 +272,50 @@ static int module_doc(const char *name, FILE *out) {
     }
   }
   return found;
+}
+
+/* ---- all of it -------------------------------------------------------------
+ */
+
+/* Appends {name, first sentence} to the list on top. */
+static void add_entry(lua_State *L, const char *name, size_t n,
+                      const char *text) {
+  size_t size = 0;
+  luaL_Buffer b;
+  while (text[size] && !(text[size] == '.' && strchr(" \n", text[size + 1])))
+    size++;
+  lua_createtable(L, 2, 0);
+  lua_pushlstring(L, name, n);
+  lua_rawseti(L, -2, 1);
+  luaL_buffinit(L, &b);
+  for (size_t i = 0; i < size; i++)
+    luaL_addchar(&b, text[i] == '\n' ? ' ' : text[i]);
+  luaL_pushresult(&b);
+  lua_rawseti(L, -2, 2);
+  lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+}
+
+/* documented(): {name, first sentence} of all that :doc knows. */
+int lt_documented(lua_State *L) {
+  const lt_function *f;
+  const char *file, *text;
+  size_t size;
+  blocks *b = lua_newuserdatauv(L, sizeof *b, 0);
+  lua_newtable(L);
+  for (size_t i = 0; (f = lt_function_at(i)) != NULL; i++)
+    if (!f->alias && f->kind)
+      add_entry(L, f->name, strlen(f->name), f->doc ? f->doc : "");
+  for (size_t i = 0; lt_library_at(i, &file, &text, &size); i++) {
+    b->at = text;
+    b->end = text + size;
+    while (next_block(b)) {
+      size_t head = head_size(b->text);
+      const char *words = b->text + head + (b->text[head] == ':');
+      add_entry(L, b->text, strspn(b->text, WORD_PARTS),
+                words + strspn(words, " \n"));
+    }
+  }
+  return 1;
 }
 
 int lt_doc(lt *l, const char *name, FILE *out) {

@@ -130,6 +130,15 @@ static void add_facts(lua_State *L, luaL_Buffer *b, const lt_function *f,
   }
 }
 
+/* A command of the session runs no line of the user's: then no line is to
+ * blame. */
+static uint32_t user_site(lua_State *L) {
+  char place[LUA_IDSIZE + 16];
+  uint32_t site = lt_site(L);
+  lt_site_text(lt_of(L), site, place, sizeof place);
+  return strncmp(place, LT_LIBRARY + 1, sizeof LT_LIBRARY - 2) ? site : 0;
+}
+
 /* ---- raising ----------------------------------------------------------------
  */
 typedef struct {
@@ -193,7 +202,7 @@ int lt_fail(lua_State *L, const char *hint, const char *format, ...) {
   int nargs = lua_gettop(L);
   va_list args;
   luaL_checkstack(L, 20, NULL);
-  p.site = lt_site(L);
+  p.site = user_site(L);
   va_start(args, format);
   lua_pushvfstring(L, format, args);
   va_end(args);
@@ -208,7 +217,7 @@ int lt_fail_text(lua_State *L, const char *word, const char *why,
   luaL_checkstack(L, 20, NULL);
   snprintf(name, sizeof name, "%.*s", (int)n, why);
   p.name = word ? word : name;
-  p.site = lt_site(L);
+  p.site = user_site(L);
   lua_pushstring(L, why);
   return throw(L, &p, 0);
 }
@@ -231,7 +240,7 @@ int lt_raise(lua_State *L, const tsh_err *err, const char *hint, ...) {
     p.hint = text;
   }
   luaL_checkstack(L, 20, NULL);
-  p.site = lt_site(L);
+  p.site = user_site(L);
   push_why(L, err);
   return throw(L, &p, nargs);
 }
@@ -252,7 +261,7 @@ void lt_stop_point(lua_State *L) {
   parts p = {.code = TSH_ECANCELLED, .fact = "", .anonymous = 1};
   if (!lt_of(L)->interrupted) return;
   luaL_checkstack(L, 20, NULL);
-  p.site = lt_site(L);
+  p.site = user_site(L);
   lua_pushliteral(L, "interrupted");
   throw(L, &p, 0);
 }
@@ -263,7 +272,7 @@ void lt_check(lua_State *L, tsh_status status, const tsh_err *err) {
 
 int lt_raise_demand(lua_State *L, const tsh_err *err) {
   lt *l = lt_of(L);
-  uint32_t recorded = plan_error_site(l->plan), here = lt_site(L);
+  uint32_t recorded = plan_error_site(l->plan), here = user_site(L);
   char place[LUA_IDSIZE + 16], fact[LUA_IDSIZE + 64], name[32];
   parts p = {.site = recorded ? recorded : here, .code = err->code};
   size_t n = strspn(err->text, "abcdefghijklmnopqrstuvwxyz_0123456789");

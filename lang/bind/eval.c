@@ -200,6 +200,22 @@ static void note_local(lt *l, const char *code, FILE *err) {
           (int)n, name);
 }
 
+static int probe_entry(lua_State *L) {
+  entry *e = lua_touserdata(L, 1);
+  load_entry(L, e);
+  return 0;
+}
+
+int lt_is_incomplete(lt *l, const char *code) {
+  entry e = {.code = code, .chunk = "=in"};
+  int top = lua_gettop(l->L);
+  lua_pushcfunction(l->L, probe_entry);
+  lua_pushlightuserdata(l->L, &e);
+  lua_pcall(l->L, 1, 0, 0); /* without memory it is complete, and fails */
+  lua_settop(l->L, top);
+  return e.incomplete;
+}
+
 int lt_eval(lt *l, const char *code, int final, FILE *out, FILE *err) {
   lt_session *s = lt_session_of(l);
   char chunk[32];

@@ -48,6 +48,16 @@ static size_t provider(const char *name) {
   return FILES;
 }
 
+const char *lt_library_name_at(size_t at, size_t *n, int *method) {
+  for (size_t i = 0; i < FILES; i++)
+    for (const char *name = next_name(i, NULL, n); name;
+         name = next_name(i, name, n)) {
+      *method = strcmp(embedded[i].name, METHODS) == 0;
+      if (at-- == 0) return name;
+    }
+  return NULL;
+}
+
 const char *lt_library_nearest(const char *name, int *least) {
   static const char file[] = METHODS;
   static char best[40];
@@ -142,6 +152,10 @@ static void push_file(lua_State *L, size_t i) {
   lua_call(L, 1, 1);
   if (!lua_istable(L, -1))
     luaL_error(L, "library file '%s' gave no table", embedded[i].name);
+}
+
+void lt_push_library(lua_State *L, const char *file) {
+  push_file(L, file_number(file));
 }
 
 /* Pushes the value of a name of the library, keeping it among ours. */

@@ -178,6 +178,51 @@ static int explain(lua_State *L) {
   return 0;
 }
 
+typedef struct {
+  const char *name, *rest;
+} order;
+
+static int command(lua_State *L) {
+  order *o = lua_touserdata(L, 1);
+  lt_source_add(lt_of(L), "=line", o->rest, strlen(o->rest));
+  lt_push_library(L, "commands");
+  lua_getfield(L, -1, "command");
+  lua_getfield(L, -1, o->name);
+  lua_pushstring(L, o->rest);
+  lua_call(L, 1, 0);
+  return 0;
+}
+
+int lt_command(lt *l, const char *name, const char *rest, FILE *err) {
+  order o = {name, rest};
+  return lt_protect(l, command, &o, LT_ENTRY, err);
+}
+
+typedef struct {
+  const char *name;
+  int argc;
+  char **argv;
+} word_call;
+
+static int call_word(lua_State *L) {
+  word_call *w = lua_touserdata(L, 1);
+  luaL_checkstack(L, w->argc + 10, "too many arguments");
+  lt_push_library(L, "words");
+  lua_getfield(L, -1, "word");
+  lua_getfield(L, -1, w->name);
+  for (int i = 0; i < w->argc; i++) lua_pushstring(L, w->argv[i]);
+  lua_call(L, w->argc, 0);
+  return 0;
+}
+
+int lt_word(lt *l, const char *name, int argc, char **argv, FILE *err) {
+  word_call w = {name, argc, argv};
+  int code;
+  lt_session_of(l)->usage = 0;
+  code = lt_protect(l, call_word, &w, LT_SCRIPT, err);
+  return lt_session_of(l)->usage ? LT_USAGE : code;
+}
+
 int lt_plan(lt *l, const char *expr, FILE *out, FILE *err) {
   question q = {expr, out};
   return lt_protect(l, explain, &q, LT_ENTRY, err);

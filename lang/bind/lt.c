@@ -58,6 +58,8 @@ int lt_open(const lt_options *options, lt **out, char *text, size_t size) {
   snprintf(text, size, "not enough memory");
   if (l && (l->session = calloc(1, sizeof(lt_session)))) {
     lt_session_of(l)->number = 1;
+    l->quiet = options->quiet;
+    lt_session_of(l)->editor = options->editor;
     code = open_devices(l, options, text, size);
     if (code == LT_OK) code = lt_state_open(l, text, size);
   }
@@ -133,6 +135,7 @@ int lt_protect(lt *l, lua_CFunction body, void *ud, int form, FILE *err) {
   lua_pushlightuserdata(L, ud);
   lt_interrupt_begin(l);
   status = lua_pcall(L, 1, 0, base);
+  lt_bar_clear(l);
   if (status != LUA_OK) {
     code = code_of(L, status);
     lt_report(l, form, err);

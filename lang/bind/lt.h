@@ -14,7 +14,9 @@ typedef struct {
   const char *plugin_path; /* or NULL */
   int no_plugins;
   unsigned threads; /* that compute at once; 0: as many as the machine has */
-  int interactive;  /* chunk names in[1], in[2] ... */
+  int interactive;    /* chunk names in[1], in[2] ... */
+  int quiet;          /* no progress of loops and loads */
+  const char *editor; /* what edits lines, for tsh doctor; or NULL */
 } lt_options;
 
 /* How a call ended; the values are the process exit codes. */
@@ -44,6 +46,14 @@ int lt_do(lt *l, const char *code, const char *chunk, int print, FILE *out,
  * lines are needed and final is 0. The chunk is named in[n], n counts up. */
 int lt_eval(lt *l, const char *entry, int final, FILE *out, FILE *err);
 int lt_entry_number(const lt *l); /* number the next entry gets */
+/* Does the entry go on in the next line? Runs nothing. */
+int lt_is_incomplete(lt *l, const char *entry);
+
+/* Every name that goes on from a word, as "softm", "nn.lin" or "x:so": each
+ * gets the whole word, and whether it is a function. Names may come twice.
+ * Calls nothing of the user's. */
+typedef void (*lt_completed)(void *ud, const char *name, int function);
+void lt_complete(lt *l, const char *word, lt_completed each, void *ud);
 
 /* Async-signal-safe: asks running work, Lua or device, to stop. Sticky until
  * the stack has unwound to the caller of lt_run, lt_do or lt_eval. */
@@ -53,6 +63,11 @@ void lt_interrupt(lt *l);
 int lt_devices(lt *l, FILE *out);
 int lt_plugins(lt *l, FILE *out);
 int lt_plan(lt *l, const char *expr, FILE *out, FILE *err);
+/* A command that is made of Lua, by name, with the rest of its line. */
+int lt_command(lt *l, const char *name, const char *rest, FILE *err);
+/* The same for a word of the command line, with the arguments behind it.
+ * LT_USAGE: it does not take these. */
+int lt_word(lt *l, const char *name, int argc, char **argv, FILE *err);
 /* Help on a function, method or option; LT_ERROR when there is none. */
 int lt_doc(lt *l, const char *name, FILE *out);
 const char *lt_device(lt *l); /* the default device's name */

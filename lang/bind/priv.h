@@ -73,7 +73,12 @@ struct lt {
   lua_State *volatile running; /* the thread that runs now */
   volatile sig_atomic_t interrupted;
   lua_CFunction format; /* Lua's own string.format */
-  void *session;        /* lt.c's own: entry number, print settings ... */
+  int quiet;            /* no progress */
+  struct {
+    int drawn;           /* the terminal's last line is ours */
+    int64_t begun, seen; /* of a load: ms */
+  } bar;
+  void *session; /* lt.c's own: entry number, print settings ... */
 };
 
 /* The lt of a state (kept in the extra space of every thread). */
@@ -337,6 +342,18 @@ void lt_shape_open(lua_State *L);
 void lt_functions_open(lua_State *L, int globals, int methods, int own);
 int lt_functions_list(lua_State *L); /* pushes the table as Lua tables */
 
+/* bench.c, inspect.c, docs.c: of tsh.core */
+extern const luaL_Reg lt_bench_functions[], lt_inspect_functions[];
+int lt_documented(lua_State *L);
+/* progress.c */
+extern const luaL_Reg lt_bar_functions[]; /* of tsh.core */
+void lt_bar_clear(lt *l);                 /* before anything is printed */
+/* A load: lt_load_at, called now and then, shows how many bytes of how many
+ * (0: unknown) are there once it takes longer than a second. lt_bar_clear at
+ * the end. */
+void lt_load_begin(lt *l);
+void lt_load_at(lt *l, const char *path, uint64_t done, uint64_t total);
+
 /* tsh.c, core.c, tape.c, csv.c, file.c, write.c, lib.c */
 int lt_tsh_ops(lua_State *L);
 int lt_op_find(const char *name); /* 0: there is none */
@@ -354,6 +371,10 @@ int lt_open_tsh_core(lua_State *L);
 int lt_tape_open(lua_State *L);
 int lt_tape_close(lua_State *L);
 int lt_tape_records(lua_State *L);
+/* The i-th name that the library provides, n bytes, or NULL past the last. */
+const char *lt_library_name_at(size_t i, size_t *n, int *method);
+/* Pushes the table that a file of the library returns. */
+void lt_push_library(lua_State *L, const char *file);
 /* Pushes a method that the library provides; 0: there is none. */
 int lt_library_method(lua_State *L, const char *name);
 /* The nearest name that the library provides, if closer than least. */

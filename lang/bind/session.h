@@ -1,15 +1,17 @@
 /* session.h - what the files that talk to the user share: lt.c eval.c
- * report.c print.c show.c docs.c list.c interrupt.c. */
+ * report.c print.c show.c docs.c list.c interrupt.c progress.c. */
 #ifndef LT_SESSION_H
 #define LT_SESSION_H
 
 #include "priv.h"
 
 typedef struct {
-  int number;       /* of the entry that comes next */
-  int local_noted;  /* the note on `local` was shown */
-  double begun;     /* when what runs was started, in seconds */
-  char called[512]; /* the callers of what raised the last error */
+  int number;         /* of the entry that comes next */
+  int local_noted;    /* the note on `local` was shown */
+  int usage;          /* a word of the command line was called wrongly */
+  const char *editor; /* of lines, or NULL; borrowed */
+  double begun;       /* when what runs was started, in seconds */
+  char called[512];   /* the callers of what raised the last error */
 } lt_session;
 #define lt_session_of(l) ((lt_session *)(l)->session)
 

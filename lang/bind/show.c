@@ -274,6 +274,7 @@ void lt_show(lua_State *L, int first, int n, FILE *out) {
 static int print(lua_State *L) {
   int n = lua_gettop(L), tensors = 0;
   lt_screen screen;
+  lt_bar_clear(lt_of(L));
   for (int i = 1; i <= n; i++) {
     if (!lt_tensor_test(L, i)) continue;
     if (!tensors++) lua_newtable(L);

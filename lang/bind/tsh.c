@@ -173,6 +173,9 @@ int lt_tsh_ops(lua_State *L) {
     lua_setfield(L, -2, "arity");
     lua_pushboolean(L, rows[i].takes & F);
     lua_setfield(L, -2, "float");
+    lua_pushfstring(L, "%s%s%s", rows[i].takes & F ? "F" : "",
+                    rows[i].takes & I ? "I" : "", rows[i].takes & B ? "B" : "");
+    lua_setfield(L, -2, "takes");
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   return 1;
@@ -195,6 +198,15 @@ static int tsh_collect(lua_State *L) {
   return 0;
 }
 
+/* The rest of tsh is made of Lua, in lang/lib/commands.lua. */
+static int missing(lua_State *L) {
+  lt_push_library(L, "commands");
+  lua_getfield(L, -1, "twins");
+  lua_pushvalue(L, 2);
+  lua_rawget(L, -2);
+  return 1;
+}
+
 int lt_open_tsh(lua_State *L) {
   static const luaL_Reg own[] = {{"counters", tsh_counters},
                                  {"devices", tsh_devices},
@@ -208,5 +220,9 @@ int lt_open_tsh(lua_State *L) {
   luaL_newlib(L, own);
   lua_pushliteral(L, TSH_VERSION);
   lua_setfield(L, -2, "version");
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, missing);
+  lua_setfield(L, -2, "__index");
+  lua_setmetatable(L, -2);
   return 1;
 }

@@ -89,10 +89,15 @@ local function slice_rows(t, from, count)
   return core.slice0(t, ranges)
 end
 
+local walk = { __name = "data.batches", __call = function(self)
+  return self.next()
+end }
+
 --- data.batches(x, y, size, key): iterator over x and y (or nil) in batches of
 --- size rows; the last one is shorter when the rows do not fill it. With an
 --- integer key the rows are shuffled by it, once for the whole walk: another
---- epoch wants another key. Without one they keep their order.
+--- epoch wants another key. Without one they keep their order. Its fields rows
+--- and size say how many rows there are in all and in a batch.
 --- Example: for xb, yb in data.batches(x, y, 32, epoch) do print(#xb) end
 function data.batches(x, y, size, key)
   check_rows("data.batches", x, y)
@@ -100,18 +105,23 @@ function data.batches(x, y, size, key)
     core.fail("data.batches: a size is an integer from 1, got "
       .. tostring(size))
   end
+  local n, at, order = x.shape[1], 0, nil
   if key ~= nil then
     check_key("data.batches", key)
-    local order = shuffled(x.shape[1], key)
-    x, y = rows(x, order), rows(y, order)
+    order = tensor(shuffled(n, key), "i64") - 1
   end
-  local n, at = x.shape[1], 0
-  return function()
+  -- Shuffled rows are fetched batch by batch: they then lie in the cache.
+  local function cut(t, from, count)
+    if t == nil then return nil end
+    if not order then return slice_rows(t, from, count) end
+    return core.take0(t, slice_rows(order, from, count), 1)
+  end
+  return setmetatable({ rows = n, size = size, next = function()
     if at >= n then return nil end
     local from, count = at, math.min(size, n - at)
     at = at + count
-    return slice_rows(x, from, count), slice_rows(y, from, count)
-  end
+    return cut(x, from, count), cut(y, from, count)
+  end }, walk)
 end
 
 --- data.csv(path, {labels=false}): as read(path) of a csv file.

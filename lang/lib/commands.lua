@@ -1,0 +1,373 @@
+-- The commands of a session that are made of Lua. A command takes the rest of
+-- its line; what it finds is printed. Each has a twin in the table tsh, which
+-- returns it instead.
+local core = require "tsh.core"
+
+local twins, command = {}, {}
+
+-- ---- lines -----------------------------------------------------------------
+
+-- "--time 1 -x softmax(x)": the options of `known` in front, and what is left.
+-- known: name -> "text", "number", "list" or "flag".
+local function parse(name, rest, known)
+  local options = {}
+  while true do
+    local dashes, word, after = rest:match("^(%-%-?)([%a][%w-]*)%s*(.*)$")
+    if not dashes or (dashes == "-" and #word > 1) then break end
+    local kind = known[word]
+    if not kind then
+      core.fail((":%s: unknown option %s%s"):format(name, dashes, word),
+        ":help " .. name)
+    end
+    if kind == "flag" then
+      options[word], rest = true, after
+    else
+      local value, more = after:match('^"([^"]*)"%s*(.*)$')
+      if not value then value, more = after:match("^(%S+)%s*(.*)$") end
+      if not value then
+        core.fail((":%s: --%s needs a value"):format(name, word))
+      end
+      if kind == "number" and not tonumber(value) then
+        core.fail((":%s: --%s needs a number, not '%s'"):format(name, word,
+          value))
+      end
+      if kind == "number" then value = tonumber(value) end
+      if kind == "list" then
+        options[word] = options[word] or {}
+        value = table.move({ value }, 1, 1, #options[word] + 1, options[word])
+      end
+      options[word], rest = value, more
+    end
+  end
+  return options, rest
+end
+
+-- "f(a, b), g" -> {"f(a, b)", "g"}: commas outside brackets and quotes.
+local function split_expressions(text)
+  local parts, depth, from, quote, at = {}, 0, 1, nil, 1
+  while at <= #text do
+    local c = text:sub(at, at)
+    if quote then
+      if c == "\\" then at = at + 1 elseif c == quote then quote = nil end
+    elseif c == '"' or c == "'" then
+      quote = c
+    elseif c:find("[%(%[{]") then
+      depth = depth + 1
+    elseif c:find("[%)%]}]") then
+      depth = depth - 1
+    elseif c == "," and depth == 0 then
+      parts[#parts + 1] = text:sub(from, at - 1)
+      from = at + 1
+    end
+    at = at + 1
+  end
+  parts[#parts + 1] = text:sub(from)
+  for i, p in ipairs(parts) do parts[i] = p:match("^%s*(.-)%s*$") end
+  return parts
+end
+
+local function need(name, rest, what)
+  if rest == "" then core.fail((":%s needs %s"):format(name, what)) end
+  return rest
+end
+
+local function load_expression(name, code)
+  local f, why = load("return " .. code, "=" .. name)
+  if not f then core.fail((why:gsub("^" .. name .. ":%d+: ", ""))) end
+  return f
+end
+
+-- Columns that are as wide as what they hold; the last is not padded.
+local function print_table(rows)
+  local width = {}
+  for _, r in ipairs(rows) do
+    for c, text in ipairs(r) do
+      width[c] = math.max(width[c] or 0, utf8.len(text) or #text)
+    end
+  end
+  for _, r in ipairs(rows) do
+    local parts = {}
+    for c, text in ipairs(r) do
+      local gap = c < #r and (" "):rep(width[c] - (utf8.len(text) or #text))
+      parts[c] = text .. (gap or "")
+    end
+    print((table.concat(parts, "  "):gsub("%s+$", "")))
+  end
+end
+
+local function bytes_text(v)
+  local units = { " B", " kB", " MB", " GB", " TB" }
+  local i = 1
+  while v >= 1000 and i < #units do v, i = v / 1000, i + 1 end
+  return (i == 1 and "%.0f" or v < 9.95 and "%.1f" or "%.0f"):format(v)
+    .. units[i]
+end
+
+local function bytes_of(x) return core.count(x) * core.dtype_bytes(x.dtype) end
+
+-- ---- :bench ----------------------------------------------------------------
+
+twins.bench = function(options) return require("tsh.bench").bench(options) end
+
+local BENCH = { device = "text", time = "number", warmup = "number",
+  input = "list", async = "flag", x = "flag", unit = "text", save = "text",
+  vs = "text", json = "text" }
+
+-- "x=rand(4)": a name and a value for it.
+local function input_of(text)
+  local name, code = text:match("^([%a_][%w_]*)=(.+)$")
+  if not name then
+    core.fail((":bench: --input needs NAME=EXPR, not '%s'"):format(text))
+  end
+  return { name, core.bench_wait((load_expression("input", code)())) }
+end
+
+function command.bench(rest)
+  local o, code = parse("bench", rest, BENCH)
+  local job = split_expressions(need("bench", code, "an expression"))
+  job.time, job.warmup, job.unit, job.async = o.time, o.warmup, o.unit, o.async
+  job.extended, job.save, job.vs, job.json = o.x, o.save, o.vs, o.json
+  if o.device then
+    job.devices = {}
+    for d in o.device:gmatch("[^,]+") do
+      job.devices[#job.devices + 1] = d
+    end
+  end
+  for i, text in ipairs(o.input or {}) do
+    job.inputs = job.inputs or {}
+    job.inputs[i] = input_of(text)
+  end
+  print(tostring(twins.bench(job)))
+end
+
+-- ---- :time, :type ----------------------------------------------------------
+
+--- tsh.time(f, ...): calls f once and computes what it returns; a table with
+--- wall and cpu (seconds) and the counters that changed, then the results.
+--- Example: tsh.time(function() return rand(100):sum() end).wall
+function twins.time(f, ...)
+  local before = tsh.counters()
+  local wall, cpu = core.clocks()
+  local results = table.pack(core.bench_wait(f(...)))
+  local wall2, cpu2 = core.clocks()
+  local after = tsh.counters()
+  local took = { wall = wall2 - wall, cpu = cpu2 - cpu }
+  for k, v in pairs(after) do -- order-free
+    if type(v) == "number" then took[k] = v - before[k] end
+  end
+  return took, table.unpack(results, 1, results.n)
+end
+
+local function plural(n, word)
+  return ("%d %s%s"):format(n, word, n == 1 and "" or "s")
+end
+
+function command.time(rest)
+  local f = load_expression("time", need("time", rest, "an expression"))
+  local t = twins.time(f)
+  local time_text = require("tsh.bench").time_text
+  local parts = { "wall " .. time_text(t.wall), "cpu " .. time_text(t.cpu),
+    plural(t.kernels, "kernel") }
+  if t.plan_misses > 0 then
+    parts[#parts + 1] = plural(t.plan_misses, "plan") .. " made"
+  end
+  if t.programs > 0 then
+    parts[#parts + 1] = plural(t.programs, "program") .. " compiled"
+  end
+  if t.bytes_moved > 0 then
+    parts[#parts + 1] = bytes_text(t.bytes_moved) .. " moved"
+  end
+  print(table.concat(parts, ", "))
+end
+
+-- How many launches a tensor would take; nil when it is there already.
+local function launches_of(x)
+  local text = tsh.plan(x)
+  return tonumber(text:match("(%d+) launch[es]* %("))
+end
+
+--- tsh.type(x): what a value is, computing nothing: text. For a tensor dtype,
+--- shape, device, bytes, and the launches that it would take.
+--- Example: tsh.type(zeros(2, 3) + 1)
+function twins.type(x)
+  if not core.is_tensor(x) then
+    return type(x) == "table" and "table" or core.kind(x)
+  end
+  local n = core.is_ready(x) and 0 or launches_of(x) or 0
+  local shape = core.describe(x):gsub(" @.*$", "")
+  return ("%s  %s  %s%s"):format(shape, x.device, bytes_text(bytes_of(x)),
+    n > 0 and ("  (%s if run)"):format(n == 1 and "1 launch"
+    or n .. " launches") or "")
+end
+
+function command.type(rest)
+  local f = load_expression("type", need("type", rest, "an expression"))
+  local values = table.pack(f())
+  for i = 1, values.n do print(twins.type(values[i])) end
+end
+
+-- ---- :who, :mem ------------------------------------------------------------
+
+local STANDARD = {}
+for w in ([[_G _VERSION assert collectgarbage coroutine debug dofile error
+getmetatable io ipairs load loadfile math next os package pairs pcall print
+rawequal rawget rawlen rawset require select setmetatable string table tonumber
+tostring type utf8 warn xpcall arg tsh out on_interrupt _]]):gmatch("%S+") do
+  STANDARD[w] = true
+end
+
+-- Names of the user's globals that contain the pattern, in their order.
+local function user_names(pattern)
+  local names = {}
+  for k, v in pairs(core.globals()) do -- order-free
+    if type(k) == "string" and not STANDARD[k] and not core.is_ours(k, v)
+      and (pattern == "" or k:find(pattern)) then
+      names[#names + 1] = k
+    end
+  end
+  table.sort(names)
+  return names
+end
+
+local function count_fields(t)
+  local n = 0
+  for _ in pairs(t) do n = n + 1 end -- order-free
+  return n
+end
+
+--- tsh.who(pattern): the globals that the user has made: a list of tables with
+--- name, type, and for tensors shape, device, bytes.
+--- Example: for _, g in ipairs(tsh.who()) do print(g.name, g.type) end
+function twins.who(pattern)
+  local list, globals = {}, core.globals()
+  for i, name in ipairs(user_names(pattern or "")) do
+    local v = globals[name]
+    if core.is_tensor(v) then
+      list[i] = { name = name, type = v.dtype, shape = tostring(v.shape),
+        device = v.device, bytes = bytes_of(v) }
+    else
+      list[i] = { name = name, type = type(v) == "table" and "table"
+        or math.type(v) or type(v), fields = type(v) == "table"
+        and count_fields(v) or nil }
+    end
+  end
+  return list
+end
+
+function command.who(rest)
+  local rows = { { "NAME", "TYPE", "SHAPE", "DEVICE", "BYTES" } }
+  for i, g in ipairs(twins.who(rest)) do
+    rows[i + 1] = { g.name, g.type, g.shape or g.fields
+      and plural(g.fields, "field") or "", g.device or "",
+      g.bytes and bytes_text(g.bytes) or "" }
+  end
+  if #rows == 1 then
+    print(rest == "" and "nothing yet" or "nothing like '" .. rest .. "'")
+  else
+    print_table(rows)
+  end
+end
+
+-- Names of the tensors that globals hold, or fields of theirs.
+local function names_by_id()
+  local names, globals = {}, core.globals()
+  local seen = {}
+  local function look(v, name, depth)
+    if core.is_tensor(v) then
+      local id = core.id(v)
+      names[id] = names[id] or name
+    elseif type(v) == "table" and depth < 4 and not seen[v] then
+      seen[v] = true
+      for k, field in pairs(v) do -- order-free
+        look(field, ("%s.%s"):format(name, tostring(k)), depth + 1)
+      end
+    end
+  end
+  for _, name in ipairs(user_names("")) do look(globals[name], name, 0) end
+  return names
+end
+
+--- tsh.mem(): memory of every device in use (name, total, used, cached, peak)
+--- and the computed tensors, the largest first (text, bytes, name, place).
+--- Example: print(tsh.mem().devices[1].used)
+function twins.mem()
+  local names, tensors = names_by_id(), {}
+  for _, t in ipairs(core.live()) do
+    if t.bytes > 0 then
+      t.name = names[t.id]
+      tensors[#tensors + 1] = t
+    end
+  end
+  table.sort(tensors, function(a, b)
+    if a.bytes ~= b.bytes then return a.bytes > b.bytes end
+    return (a.name or a.place) < (b.name or b.place)
+  end)
+  return { devices = core.memory(), tensors = tensors }
+end
+
+local SHOWN = 10
+
+function command.mem(rest)
+  if rest == "trim" then
+    tsh.collect()
+    core.trim()
+  elseif rest ~= "" and rest ~= "--all" then
+    core.fail((":mem takes trim or --all, not '%s'"):format(rest))
+  end
+  local m = twins.mem()
+  local rows = { { "DEVICE", "USED", "CACHED", "PEAK", "TOTAL" } }
+  for i, d in ipairs(m.devices) do
+    rows[i + 1] = { d.name, bytes_text(d.used), bytes_text(d.cached),
+      bytes_text(d.peak), d.total > 0 and bytes_text(d.total) or "-" }
+  end
+  print_table(rows)
+  if #m.tensors == 0 then return end
+  rows = { { "TENSOR", "BYTES", "MADE AT" } }
+  local n = rest == "--all" and #m.tensors or math.min(#m.tensors, SHOWN)
+  for i = 1, n do
+    local t = m.tensors[i]
+    rows[i + 1] = { t.name and t.name .. "  " .. t.text or t.text,
+      bytes_text(t.bytes), t.place }
+  end
+  print("")
+  print_table(rows)
+  if n < #m.tensors then
+    print(("and %d more (:mem --all)"):format(#m.tensors - n))
+  end
+end
+
+-- ---- :apropos, :load -------------------------------------------------------
+
+--- tsh.apropos(word): names whose help mentions the word: a list of {name,
+--- first line}.
+--- Example: for _, e in ipairs(tsh.apropos("norm")) do print(e[1]) end
+function twins.apropos(word)
+  local found = {}
+  word = word:lower()
+  for _, e in ipairs(core.documented()) do
+    if (e[1] .. " " .. e[2]):lower():find(word, 1, true) then
+      found[#found + 1] = e
+    end
+  end
+  table.sort(found, function(a, b) return a[1] < b[1] end)
+  return found
+end
+
+function command.apropos(rest)
+  local found = twins.apropos(need("apropos", rest, "a word"))
+  if #found == 0 then core.fail(("nothing about '%s'"):format(rest)) end
+  local rows = {}
+  for i, e in ipairs(found) do
+    rows[i] = { e[1], #e[2] > 56 and e[2]:sub(1, 53) .. "..." or e[2] }
+  end
+  print_table(rows)
+end
+
+function command.load(rest)
+  local path = need("load", rest, "a file"):gsub('^"(.*)"$', "%1")
+  local f, why = loadfile(path)
+  if not f then core.fail(why) end
+  f()
+end
+
+return { twins = twins, command = command }

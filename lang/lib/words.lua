@@ -1,0 +1,214 @@
+-- What `tsh WORD` answers: lists for people and, with --json, for programs. A
+-- word takes the arguments behind it and prints.
+local core = require "tsh.core"
+
+local word = {}
+
+-- ---- arguments and tables --------------------------------------------------
+
+-- The arguments that are no options, and the set of options; others are
+-- refused.
+local function parse(name, args, known)
+  local plain, set = {}, {}
+  for _, a in ipairs(args) do
+    if a:sub(1, 2) == "--" then
+      if not (" " .. known .. " "):find(" " .. a .. " ", 1, true) then
+        core.usage(("%s: unknown option '%s'"):format(name, a),
+          "it has: " .. known)
+      end
+      set[a] = true
+    else
+      plain[#plain + 1] = a
+    end
+  end
+  return plain, set
+end
+
+local function print_json(value)
+  print(require("tsh.json").json.encode(value))
+end
+
+local function print_table(rows)
+  local width = {}
+  for _, r in ipairs(rows) do
+    for c, text in ipairs(r) do width[c] = math.max(width[c] or 0, #text) end
+  end
+  for _, r in ipairs(rows) do
+    local parts = {}
+    for c, text in ipairs(r) do
+      parts[c] = text .. (c < #r and (" "):rep(width[c] - #text) or "")
+    end
+    print((table.concat(parts, "  "):gsub("%s+$", "")))
+  end
+end
+
+local function no_arguments(name, plain)
+  if #plain > 0 then
+    core.usage(("%s: what is '%s' for?"):format(name, plain[1]))
+  end
+end
+
+-- ---- devices and plugins ---------------------------------------------------
+
+function word.devices(...)
+  local plain, set = parse("devices", { ... }, "--json")
+  no_arguments("devices", plain)
+  if set["--json"] then return print_json(tsh.devices()) end
+  core.list_devices()
+end
+
+function word.plugins(...)
+  local plain, set = parse("plugins", { ... }, "--json")
+  no_arguments("plugins", plain)
+  if set["--json"] then return print_json(core.plugins()) end
+  core.list_plugins()
+end
+
+-- ---- ops -------------------------------------------------------------------
+
+local TAKES = { F = "floats", I = "integers", B = "bool" }
+
+local function takes_text(takes)
+  if takes == "FIB" then return "any dtype" end
+  local parts = {}
+  for letter in takes:gmatch(".") do parts[#parts + 1] = TAKES[letter] end
+  return table.concat(parts, ", ")
+end
+
+-- The first sentence of a function's help, without what belongs to a table.
+local function plain_text(s) return (s:gsub("|", "/"):gsub("%s+", " ")) end
+
+local function markdown()
+  print("# Ops and functions of tsh\n")
+  print("Written by `tsh ops --markdown`; do not edit.\n")
+  print("## The op table\n\nWhat a device plugin may be asked to compute "
+    .. "(`plugins/tsh_plugin.h`).\n")
+  print("| op | class | operands | takes | meaning |\n|---|---|---|---|---|")
+  for _, op in ipairs(tsh.ops()) do
+    print(("| `%s` | %s | %d | %s | %s |"):format(op.name, op.class, op.arity,
+      takes_text(op.takes), plain_text(op.doc)))
+  end
+  print("\n## Functions\n\n`:doc NAME` in a session shows all of it.\n")
+  print("| name | meaning |\n|---|---|")
+  local list = core.documented()
+  table.sort(list, function(a, b) return a[1] < b[1] end)
+  for _, e in ipairs(list) do
+    print(("| `%s` | %s |"):format(e[1], plain_text(e[2])))
+  end
+end
+
+function word.ops(...)
+  local plain, set = parse("ops", { ... }, "--json --markdown")
+  no_arguments("ops", plain)
+  if set["--json"] then return print_json(tsh.ops()) end
+  if set["--markdown"] then return markdown() end
+  local rows = { { "OP", "CLASS", "OPERANDS", "TAKES", "MEANING" } }
+  for i, op in ipairs(tsh.ops()) do
+    rows[i + 1] = { op.name, op.class, tostring(op.arity),
+      takes_text(op.takes), op.doc }
+  end
+  print_table(rows)
+end
+
+-- ---- doctor ----------------------------------------------------------------
+
+local DRIVERS = {
+  { "libcuda.so.1", "CUDA driver", "needed by a cuda plugin: install the "
+    .. "NVIDIA driver, or run inside a container that was started with GPUs" },
+  { "libvulkan.so.1", "Vulkan loader", "needed by a vulkan plugin: install "
+    .. "libvulkan1 and a driver (mesa-vulkan-drivers)" },
+}
+
+-- What to do about a plugin that was refused, by words of the reason.
+local FIXES = {
+  { "no symbol", "the file is no plugin of tsh: it must export "
+    .. "tsh_plugin_query" },
+  { "undefined symbol", "a library that the plugin needs is too old, or the "
+    .. "plugin was built for another system" },
+  { "cannot open shared object", "install the library that the message names" },
+  { "wrong ELF class", "the plugin was built for another processor" },
+  { "not for this machine", "the plugin was built for another processor" },
+  { "empty file", "copy the plugin again" },
+  { "cut short", "copy the plugin again" },
+  { "major", "build the plugin anew with this tsh_plugin.h" },
+  { "minor", "build the plugin anew with this tsh_plugin.h" },
+  { "version", "build the plugin anew with this tsh_plugin.h" },
+  { "Permission denied", "make the file readable: chmod a+r" },
+}
+
+local function fix_for(reason)
+  for _, f in ipairs(FIXES) do
+    if reason:lower():find(f[1]:lower(), 1, true) then return f[2] end
+  end
+end
+
+local function env_lines(rows)
+  for _, name in ipairs({ "TSH_DEVICE", "TSH_PLUGIN_PATH", "TSH_THREADS",
+    "TSH_ISA", "TSH_HISTORY", "TSH_INIT", "NO_COLOR", "TERM", "LC_ALL",
+    "LANG" }) do
+    local v = os.getenv(name)
+    if v and v ~= "" then rows[#rows + 1] = { "  " .. name, v } end
+  end
+end
+
+local function driver_lines(rows)
+  for _, d in ipairs(DRIVERS) do
+    local found, why = package.loadlib(d[1], "*")
+    rows[#rows + 1] = { "  " .. d[2], found and "found, " .. d[1]
+      or (why:match("^[^\n]*")) }
+    if not found then rows[#rows + 1] = { "", "-> " .. d[3] } end
+  end
+end
+
+local function plugin_lines(rows)
+  local bad = 0
+  for _, p in ipairs(core.plugins()) do
+    rows[#rows + 1] = { "  " .. p.scheme, p.state .. ", " .. p.path }
+    if p.reason ~= "" then rows[#rows + 1] = { "", p.reason } end
+    local fix = p.state == "refused" and (fix_for(p.reason)
+      or "see docs/PLUGIN.md, or ask its maker")
+    if p.state == "refused" then bad = bad + 1 end
+    if fix then rows[#rows + 1] = { "", "-> " .. fix } end
+  end
+  return bad
+end
+
+local function device_lines(rows)
+  for _, d in ipairs(tsh.devices()) do
+    rows[#rows + 1] = { "  " .. d.name, d.available and d.description
+      or d.reason }
+  end
+end
+
+-- Does the default device compute what it should?
+local function check_device()
+  local x = arange(1, 1000):cast("f32")
+  local ok, sum = pcall(function() return sum(x * 2):item() end)
+  if ok and sum == 1001000 then return "computes" end
+  return "FAILS: " .. tostring(sum)
+end
+
+function word.doctor(...)
+  no_arguments("doctor", (parse("doctor", { ... }, "")))
+  local rows = {}
+  local function line(a, b) rows[#rows + 1] = { a, b or "" } end
+  line("tsh", tsh.version .. ", plugin ABI " .. core.abi())
+  line("Lua", core.lua_release())
+  line("editing", core.editor())
+  line("devices")
+  device_lines(rows)
+  line("  default: " .. tsh.device(), check_device())
+  line("drivers")
+  driver_lines(rows)
+  line("plugins")
+  local bad = plugin_lines(rows)
+  line("environment")
+  env_lines(rows)
+  print_table(rows)
+  if bad > 0 then
+    core.fail(("%d plugin%s refused; the lines with -> say what helps"):format(
+      bad, bad == 1 and " was" or "s were"))
+  end
+end
+
+return { word = word }

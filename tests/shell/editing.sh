@@ -1,0 +1,207 @@
+#!/bin/bash
+# Editing in a terminal: entries of several lines, Ctrl-C, pasting, completion,
+# history. Needs tmux; a build without readline runs nothing of it.
+set -u
+# shellcheck source=tests/shell/_tests.sh
+. "$(dirname "$0")/_tests.sh"
+cd "$dir" || exit 1
+if ! command -v tmux >/dev/null; then
+  echo "editing: no tmux here, nothing is tested" >&2
+  run true
+  gives 'no tmux' 0 ''
+  finish
+  exit
+fi
+export LANG=C.UTF-8 XDG_STATE_HOME=$dir/state
+unset TSH_HISTORY
+sessions=0
+mux() { tmux -L "tsh-$$" -f /dev/null "$@"; }
+trap 'mux kill-server 2>/dev/null; cleanup' EXIT
+
+# open [COMMAND]: a window of 80 by 24 in which tsh runs; leaves its $name
+open() {
+  sessions=$((sessions + 1))
+  name=s$sessions
+  mux new-session -d -s "$name" -x 80 -y 24 "${1-$TSH -q}; echo status \$?; cat"
+  shows 'tsh>' || fail 'the prompt appears' "$(screen)"
+}
+text() { mux send-keys -t "$name" -l -- "$1"; }
+key() { mux send-keys -t "$name" "$@"; }
+screen() { mux capture-pane -t "$name" -p -S -200 | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}'; }
+# The screen ends in the lines of $1, a line with a prompt is waited for
+shows() {
+
+  for _ in $(seq 100); do
+    case $(screen) in *"$1") return 0 ;; esac
+    sleep 0.05
+  done
+  return 1
+}
+expect() {
+  if shows "$2"; then pass; else fail "$1" "screen: $(screen | tail -12)" "want at its end: $2"; fi
+}
+clear() {
+  key C-c
+  key C-l
+  sleep 0.1
+  mux clear-history -t "$name"
+}
+
+open
+text '1+1'
+key Enter
+expect 'a value' $'tsh> 1+1\n2\ntsh>'
+text 'half'
+key C-c
+text '2+2'
+key Enter
+expect 'Ctrl-C leaves the line' $'tsh> half^C\ntsh> 2+2\n4\ntsh>'
+key C-r
+text '1+'
+key C-c
+text '4+4'
+key Enter
+expect 'Ctrl-C ends a search' $'\ntsh> 4+4\n8\ntsh>'
+clear
+text 'for i=1,2 do'
+key Enter
+text 'print(i)'
+key Enter
+text 'end'
+key Enter
+expect 'a block' $'tsh> for i=1,2 do\nprint(i)\nend\n1\n2\ntsh>'
+key Up
+expect 'Up brings the block back' $'tsh> for i=1,2 do\nprint(i)\nend'
+key Enter
+expect 'and Enter runs it' $'tsh> for i=1,2 do\nprint(i)\nend\n1\n2\ntsh>'
+clear
+text 'print("abc'
+key Enter
+expect 'a typo does not trap' $'in[6]:1: print("abc\ntsh>'
+text 'f('
+key Enter Enter Enter
+expect 'two empty lines end an entry' $'near <eof>\ntsh>'
+clear
+
+printf 'function f(a)\n\tlocal b = a\n\n\treturn b + 1\nend\n' >paste.txt
+mux load-buffer paste.txt
+mux paste-buffer -p -t "$name"
+expect 'a paste is shown, not run' $'        return b + 1\nend'
+key Enter
+text 'f(2)'
+key Enter
+expect 'Enter runs it' $'tsh> f(2)\n3\ntsh>'
+{
+  printf 's = "'
+  head -c 1000000 /dev/zero | tr '\0' x
+  printf '"\n'
+} >paste.txt
+mux load-buffer paste.txt
+mux paste-buffer -p -t "$name"
+key Enter
+text '#s'
+key Enter
+expect 'a paste of a megabyte' $'tsh> #s\n1000000\ntsh>'
+text 's = nil'
+key Enter
+clear
+
+text 'x = rand(3)'
+key Enter
+text 'x:softm'
+key Tab
+expect 'a method' 'tsh> x:softmax('
+key C-c
+text 'y=1/math.fl'
+key Tab
+expect 'a field, behind a /' 'tsh> y=1/math.floor('
+key C-c
+text 'layer = nn.lin'
+key Tab
+expect 'a part of the library that was not used before' 'layer = nn.linear('
+key C-c
+text ':apr'
+key Tab
+expect 'a command' 'tsh> :apropos'
+key C-c
+touch some-file.csv
+text "read(\"$dir/some-f"
+key Tab
+expect 'a file' 'some-file.csv"'
+key C-c
+text '  for'
+key Home
+key Tab
+expect 'Tab at the beginning of a line indents' 'tsh>     for'
+key C-c
+clear
+text 'a = "日本語"'
+key Left Left BSpace Enter
+text 'a'
+key Enter
+expect 'wide characters' $'tsh> a\n日語\ntsh>'
+text 'while true do end'
+key Enter
+sleep 0.3
+key C-c
+expect 'Ctrl-C stops what runs' $'while true do end\ntsh>'
+key C-d
+expect 'Ctrl-D leaves' 'status 0'
+
+# ---- two sessions, both killed ------------------------------------------------
+open
+first=$name
+text 'A1 = 1'
+key Enter
+expect 'A1' $'A1 = 1\ntsh>'
+open
+second=$name
+text 'B1 = 1'
+key Enter
+expect 'B1' $'B1 = 1\ntsh>'
+name=$first
+text 'A2 = 1'
+key Enter
+expect 'A2' $'A2 = 1\ntsh>'
+name=$second
+text 'B2 = 1'
+key Enter
+expect 'B2' $'B2 = 1\ntsh>'
+for s in "$first" "$second"; do
+  pkill -9 -P "$(mux display-message -p -t "$s" '#{pane_pid}')"
+done
+is 'nothing of two sessions is lost' \
+  "$(grep -v '^#' "$dir/state/tsh/history" | tail -4 | tr '\n' ' ')" \
+  'A1 = 1 B1 = 1 A2 = 1 B2 = 1 '
+open
+key Up Up Up
+expect 'a third one has them' 'tsh> B1 = 1'
+is 'only the user may read them' "$(stat -c %a "$dir/state/tsh/history")" 600
+key C-d
+open "env TSH_HISTORY=off $TSH -q"
+text 'secret = 1'
+key Enter
+expect 'a session without' $'secret = 1\ntsh>'
+is 'history off' "$(grep -c secret "$dir/state/tsh/history")" 0
+text ' blank = 1'
+key Enter
+key C-d
+
+# ---- windows -------------------------------------------------------------------
+open
+text 'abcdefghijklmnopqrstuvwxyz = "abcdefghijklmnopqrstuvwxyz"'
+mux resize-window -t "$name" -x 40 -y 24
+sleep 0.2
+key C-a
+text 'zz'
+key Enter
+text 'zzabcdefghijklmnopqrstuvwxyz'
+key Enter
+expect 'a resized window' $'\nabcdefghijklmnopqrstuvwxyz\ntsh>'
+key C-d
+open "env TERM=dumb $TSH -q"
+text '1+1'
+key Enter
+expect 'a dumb terminal' $'1+1\n2\ntsh>'
+key C-d
+finish
