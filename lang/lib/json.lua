@@ -33,7 +33,7 @@ local encode
 
 local function table_text(t, indent)
   local inner, parts = indent .. "  ", {}
-  if #t > 0 or next(t) == nil then
+  if #t > 0 or next(t) == nil then -- order-free
     for i, v in ipairs(t) do parts[i] = encode(v, inner) end
     return "[" .. table.concat(parts, ", ") .. "]"
   end
