@@ -25,9 +25,10 @@
 enum {
   ROWS = CPU_GEMM_ROWS,       /* of a block at most */
   COLUMNS = CPU_GEMM_COLUMNS, /* of a block at most */
-  DEPTH = 384,                /* of a layer at most */
-  LAYER = 256,                /* where there are several */
-  SWEEP = 4096
+  DEPTH = 512,                /* of a layer at most */
+  SWEEP = 4096,
+  KEPT = 64,    /* blocks of columns kept packed, at most */
+  MOST_RUNS = 8 /* of a panel that is copied by vectors */
 };
 
 typedef struct {
@@ -44,6 +45,7 @@ typedef struct {
   /* How it is done. */
   int sweeps, pack_a, pack_b, fetch;
   int whole_a;                         /* rows are packed with all depth */
+  int64_t kept;                        /* blocks of columns kept packed */
   int64_t a_row, a_step, b_step;       /* operands that are not packed */
   int64_t rows, columns, depth, units; /* of a block; blocks of all */
   int64_t lanes;                       /* of the tail */
@@ -53,6 +55,7 @@ typedef struct {
   /* Of each worker: the current matrix of the batch, the rows packed last. */
   int64_t matrix, at_a, at_b, at_c, rows_packed, *c_off;
   char *a_panels, *b_panel, *tile;
+  int64_t kept_now[KEPT]; /* numbers of the columns' blocks */
   int64_t m_off[ROWS], n_off[COLUMNS], k_off[DEPTH], c_table[COLUMNS];
 } gemm;
 
@@ -272,12 +275,12 @@ static void choose_packing(const cpu_run *run, gemm *g) {
 static void choose_layers(const cpu_run *run, gemm *g) {
   int64_t bytes = g->prog->bytes[g->prog->a], near = (int64_t)run->near_cache;
   int64_t m = g->m.points, n = g->n.points, k = g->k.points;
-  g->depth = k > DEPTH ? even(k, LAYER, 8) : k > 0 ? k : 1;
-  int64_t most = near * 35 / 100 / bytes / g->depth / 84 * 84;
-  if (most < 84) most = 84;
+  g->depth = k > DEPTH ? even(k, DEPTH, 8) : k > 0 ? k : 1;
+  int64_t most = near * 7 / 10 / bytes / g->depth / 14 * 14;
+  if (most < 252) most = 252;
   if (most > ROWS) most = ROWS;
   g->rows = even(m, most, 14);
-  g->columns = even(n, g->rows <= 128 ? COLUMNS : COLUMNS / 2, 32);
+  g->columns = even(n, g->rows <= 128 ? COLUMNS : COLUMNS / 4, 32);
   g->whole_a = g->rows * k <= CPU_GEMM_A / bytes - 64;
   g->fetch = g->c && m * n * bytes > near / 4;
 }
@@ -285,6 +288,17 @@ static void choose_layers(const cpu_run *run, gemm *g) {
 static int64_t count_blocks(const gemm *g) {
   return (g->m.points + g->rows - 1) / g->rows *
          ((g->n.points + g->columns - 1) / g->columns) * g->batch.points;
+}
+
+/* Columns that several blocks of rows need are kept packed where there is room;
+ * they are packed when a worker meets them first. */
+static void choose_kept(gemm *g) {
+  int64_t bytes = g->prog->bytes[g->prog->a];
+  int64_t block = ((g->columns + 31) / 32 * 32 * g->k.points + 64) * bytes;
+  int64_t across = (g->n.points + g->columns - 1) / g->columns;
+  g->kept = 0;
+  if (g->sweeps || !g->pack_b || g->m.points <= g->rows || block == 0) return;
+  if (across <= KEPT && across * block <= CPU_GEMM_B) g->kept = across;
 }
 
 /* Smaller blocks, until every worker has some of a few microseconds. */
@@ -321,6 +335,7 @@ static int choose_blocks(cpu_run *run, gemm *g) {
   if (tiny && !g->sweeps) g->rows = 14;
   if (tiny) g->columns = 32;
   if (workers > 1) split_blocks(g, workers, ns);
+  choose_kept(g);
   g->units = count_blocks(g);
   return workers;
 }
@@ -342,14 +357,17 @@ static void tail_bases(cpu_run *run, const gemm *g, const cpu_cursor *c) {
 static void enter_matrix(cpu_run *run, gemm *g, int64_t matrix) {
   cpu_cursor c;
   cpu_cursor_set(&c, &g->batch, matrix);
-  g->matrix = matrix;
-  g->rows_packed = -1;
+  int64_t at_a = g->at_a, at_b = g->at_b;
   g->at_a = g->at_b = g->at_c = 0;
   for (int k = 0; k < g->batch.rank; k++) {
     g->at_a += c.idx[k] * g->a->stride[k];
     g->at_b += c.idx[k] * g->b->stride[k];
     if (g->c) g->at_c += c.idx[k] * g->c->stride[k];
   }
+  if (g->matrix < 0 || at_a != g->at_a) g->rows_packed = -1;
+  for (int64_t i = 0; i < g->kept; i++)
+    if (g->matrix < 0 || at_b != g->at_b) g->kept_now[i] = -1;
+  g->matrix = matrix;
   if (g->c) return;
   tail_bases(run, g, &c);
   cpu_ports(run, &g->prog->tail, &g->out, 0, (size_t)g->lanes);
@@ -358,6 +376,7 @@ static void enter_matrix(cpu_run *run, gemm *g, int64_t matrix) {
 /* What a worker needs beside the plan. */
 static void begin(cpu_run *run, gemm *g, const tsh_launch *launch) {
   g->matrix = -1;
+  g->at_a = g->at_b = 0;
   g->a_panels = run->gemm;
   g->b_panel = g->a_panels + CPU_GEMM_A;
   g->tile = g->b_panel + CPU_GEMM_B;

@@ -4,13 +4,13 @@
 
 /* Element (r, k) of A is a[r * a_row + k * a_step], row k of B begins at
  * b + k * b_step. first: results begin at 0, else they go on from c. fetch:
- * the results are not in a near cache. */
+ * the results that come next, to be brought near; or NULL. */
 typedef struct {
-  const T *a, *b;
+  const T *a, *b, *fetch;
   T *c;
   int64_t a_row, a_step, b_step, c_row;
   int64_t depth, columns;
-  int first, fetch;
+  int first;
 } FN(work);
 typedef void FN(micro)(const FN(work) * w);
 
@@ -51,8 +51,8 @@ typedef void FN(micro)(const FN(work) * w);
   VEC b0 = VLOAD(b), b1 = VLOADM(mask, (const T *)b + FN(VW)), v;
 #define B_MASKED_1 VEC b1 = VLOADM(mask, b);
 
-/* The depth is walked in n pieces when the results must be fetched, one row
- * before each: many fetches in a row would stall. */
+/* The depth is walked in n pieces when results are fetched, a row of them
+ * before each: many fetches at once would stall. */
 #define MICRO(n, ROWS_OF, kind, nv)                                            \
   static void FN(micro_##n##_##kind##_##nv)(const FN(work) * w) {              \
     const int64_t row = w->a_row * (int64_t)sizeof(T);                         \
@@ -63,8 +63,8 @@ typedef void FN(micro)(const FN(work) * w);
     T *c = w->c;                                                               \
     const VMASK mask = FN(first_lanes)(w->columns - (nv - 1) * FN(VW));        \
     int64_t left = w->depth, b_step = w->b_step;                               \
-    int64_t piece = w->fetch ? left / n : left;                                \
-    const char *fetch = w->fetch ? (const char *)c : NULL;                     \
+    int64_t piece = w->fetch && left >= 2 * n ? left / n : left;               \
+    const char *fetch = (const char *)w->fetch;                                \
     ROWS_OF(NAME_##nv)                                                         \
     if (!w->first) {                                                           \
       ROWS_OF(TAKE_##nv)                                                       \

@@ -40,44 +40,78 @@ static int FN(find_runs)(const int64_t *lane, int64_t n, int most,
 
 /* ---- lanes in runs ------------------------------------------------------ */
 #ifdef VZERO
-/* Up to two vectors per run: lanes of a panel are at most that many. */
-static inline void FN(copy_run)(const T *from, T *out, int64_t n) {
-  enum { VW = FN(VW) };
-  VSTORE(out, VLOADM(FN(first_lanes)(n), from));
-  if (n > VW) VSTORE(out + VW, VLOADM(FN(first_lanes)(n - VW), from + VW));
+/* Runs as vectors, each of one run. */
+typedef struct {
+  int64_t at, from;
+  VMASK mask;
+} FN(piece);
+
+static int FN(cut_runs)(const FN(run) * run, int count, FN(piece) * piece) {
+  int n = 0;
+  for (int i = 0; i < count; i++)
+    for (int64_t j = 0; j < run[i].n; j += FN(VW))
+      piece[n++] = (FN(piece)){run[i].at + j, run[i].from + j,
+                               FN(first_lanes)(run[i].n - j)};
+  return n;
+}
+
+/* With n known the masks stay in registers. */
+static inline __attribute__((always_inline)) void
+FN(copy_pieces)(const T *from, const FN(piece) * piece, int n,
+                const int64_t *depth, int64_t nk, T *out, int64_t width) {
+  for (int64_t k = 0; k < nk; k++, out += width) {
+    const T *line = from + depth[k];
+    for (int i = 0; i < n; i++)
+      VSTORE(out + piece[i].at, VLOADM(piece[i].mask, line + piece[i].from));
+  }
 }
 
 static void FN(copy_full)(const T *from, const int64_t *depth, int64_t nk,
                           T *out) {
   for (int64_t k = 0; k < nk; k++, out += FN(NR)) {
     const T *line = from + depth[k];
-    if (k + 8 < nk) __builtin_prefetch(from + depth[k + 8]);
     VSTORE(out, VLOAD(line));
     VSTORE(out + FN(VW), VLOAD(line + FN(VW)));
   }
 }
-#else
-static inline void FN(copy_run)(const T *from, T *out, int64_t n) {
-  for (int64_t i = 0; i < n; i++) out[i] = from[i];
-}
-static void FN(copy_full)(const T *from, const int64_t *depth, int64_t nk,
-                          T *out) {
-  for (int64_t k = 0; k < nk; k++, out += FN(NR))
-    memcpy(out, from + depth[k], FN(NR) * sizeof(T));
-}
-#endif
 
 static void FN(copy_runs)(const T *from, const FN(run) * run, int count,
                           const int64_t *depth, int64_t nk, T *out,
                           int64_t width) {
+  FN(piece) piece[MOST_RUNS + FN(NR) / FN(VW)];
   if (count == 1 && run->n == FN(NR) && width == FN(NR)) {
     FN(copy_full)(from + run->from, depth, nk, out);
     return;
   }
+  int n = FN(cut_runs)(run, count, piece);
+  switch (n) {
+  case 1:
+    FN(copy_pieces)(from, piece, 1, depth, nk, out, width);
+    break;
+  case 2:
+    FN(copy_pieces)(from, piece, 2, depth, nk, out, width);
+    break;
+  case 3:
+    FN(copy_pieces)(from, piece, 3, depth, nk, out, width);
+    break;
+  case 4:
+    FN(copy_pieces)(from, piece, 4, depth, nk, out, width);
+    break;
+  default:
+    FN(copy_pieces)(from, piece, n, depth, nk, out, width);
+    break;
+  }
+}
+#else
+static void FN(copy_runs)(const T *from, const FN(run) * run, int count,
+                          const int64_t *depth, int64_t nk, T *out,
+                          int64_t width) {
   for (int64_t k = 0; k < nk; k++, out += width)
     for (int i = 0; i < count; i++)
-      FN(copy_run)(from + run[i].from + depth[k], out + run[i].at, run[i].n);
+      for (int64_t j = 0; j < run[i].n; j++)
+        out[run[i].at + j] = from[run[i].from + j + depth[k]];
 }
+#endif
 
 /* ---- depth in runs ------------------------------------------------------ */
 #ifdef VZERO
@@ -144,10 +178,9 @@ static int FN(turns)(const int64_t *depth, int64_t nk) {
 /* ---- a panel ------------------------------------------------------------ */
 static void FN(pack)(const T *from, const int64_t *lane, int64_t n,
                      const int64_t *depth, int64_t nk, T *out, int64_t width) {
-  enum { MOST = 8 };
-  FN(run) run[MOST];
-  int count = FN(find_runs)(lane, n, MOST, run);
-  if (count <= MOST && (count * 4 <= n || count == 1))
+  FN(run) run[MOST_RUNS];
+  int count = FN(find_runs)(lane, n, MOST_RUNS, run);
+  if (count <= MOST_RUNS && (count * 4 <= n || count == 1))
     FN(copy_runs)(from, run, count, depth, nk, out, width);
   else if (FN(turns)(depth, nk))
     FN(turn_runs)(from, lane, n, depth, nk, out, width);
