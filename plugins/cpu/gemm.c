@@ -39,13 +39,13 @@ typedef struct {
 typedef struct {
   const tsh_prog *prog;
   cpu_space batch, m, n, k;
-  cpu_space out;  /* axes m, then n, joined where the tail allows it */
-  int out_m;      /* how many of them are rows */
+  cpu_space out; /* axes m, then n, joined where the tail allows it */
+  int out_m;     /* how many of them are rows */
   uint8_t out_of[TSH_MAX_RANK]; /* stride of axis k in run->place */
   int am, bn, ak; /* first stride of the axes m, n and k in run->place */
   const cpu_place *a, *b, *c; /* c: the output, or NULL: there is a tail */
   /* How it is done. */
-  int sweeps, pack_a, pack_b, fetch;
+  int sweeps, pack_a, pack_b, far_a, fetch;
   int whole_a;                         /* rows are packed with all depth */
   int64_t kept;                        /* blocks of columns kept packed */
   int64_t a_row, a_step, b_step;       /* operands that are not packed */
@@ -58,7 +58,8 @@ typedef struct {
   int64_t matrix, at_a, at_b, at_c, rows_packed, *c_off;
   char *a_panels, *b_panel, *tile;
   int64_t kept_now[KEPT]; /* numbers of the columns' blocks */
-  int64_t m_off[ROWS], n_off[COLUMNS], k_off[DEPTH], c_table[COLUMNS];
+  int64_t m_off[ROWS], n_off[COLUMNS], a_off[DEPTH], k_off[DEPTH],
+      c_table[COLUMNS];
 } gemm;
 
 static inline int64_t gemm_part(int64_t all, int64_t from, int64_t most) {
@@ -207,7 +208,7 @@ static void find_axes(cpu_run *run, gemm *g, const tsh_launch *launch) {
 static void choose_sides(cpu_run *run, gemm *g) {
   int few = g->n.points < 8 && g->m.points > g->n.points;
   const cpu_port *store = only_store(&g->prog->tail, g->prog->narg);
-  if (store && g->m.points >= 16 && g->m.rank && g->n.rank) {
+  if (store && g->m.points >= 16 && g->m.rank && g->n.rank && g->k.rank < 2) {
     const int64_t *stride = run->place[store->arg].stride;
     few |= stride[g->bn + g->n.rank - 1] != 1 &&
            stride[g->am + g->m.rank - 1] == 1;
@@ -289,8 +290,11 @@ static void choose_packing(const cpu_run *run, gemm *g) {
   g->b_step = g->k.rank ? g->b->stride[g->ak] : 0;
   int sets_a = k <= 64 || g->a_row * bytes % 2048 != 0 || g->a_step != 1;
   int sets_b = k <= 64 || g->b_step * bytes % 2048 != 0;
-  g->pack_a = g->m.rank > 1 || g->k.rank > 1;
-  if (n >= 96 && (!near || !sets_a)) g->pack_a = 1;
+  /* Packed rows that few columns use cost more than reading by offsets. */
+  int far = g->m.rank > 1 || g->k.rank > 1;
+  g->far_a = far && n <= 128;
+  g->pack_a = far && !g->far_a;
+  if (n >= 96 && (!near || !sets_a) && !far) g->pack_a = 1;
   g->pack_b = !line || g->k.rank > 1;
   if (m > 2 * 14 && (!near || !sets_b)) g->pack_b = 1;
 }

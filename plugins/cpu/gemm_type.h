@@ -42,10 +42,9 @@ static void FN(pack_columns)(gemm *g, const T *b, int64_t nj, int64_t k,
   enum { STEP = 32 };
   gemm_offsets(&g->k, g->b->stride + g->ak, k, nk, g->k_off);
   for (int64_t l = 0; l < nk; l += STEP)
-    for (int64_t j = 0; j < nj; j += FN(NR))
-      FN(pack)
-      (b, g->n_off + j, gemm_part(nj, j, FN(NR)), g->k_off + l,
-       gemm_part(nk, l, STEP), out + j * nk + l * FN(NR), FN(NR));
+    for (int64_t j = 0; j < nj; j += FN(NR)) FN(pack)
+  (b, g->n_off + j, gemm_part(nj, j, FN(NR)), g->k_off + l,
+   gemm_part(nk, l, STEP), out + j * nk + l * FN(NR), FN(NR));
 }
 
 /* Where the columns of a block are kept, packed with all their depth; or NULL.
@@ -90,7 +89,8 @@ static void FN(column_panel)(const gemm *g, const FN(work) * shared, const T *a,
   for (int64_t p = 0, i = 0, rows; p < count; p++, i += rows) {
     FN(work) w = *shared;
     rows = base + (p < longer);
-    w.a = a + i * g->a_row;
+    w.a = a + (w.steps ? 0 : i * g->a_row);
+    w.rows = g->m_off + i;
     if (packed) {
       w.a = packed + i * w.depth;
       w.a_row = 1;
@@ -124,7 +124,10 @@ static tsh_status FN(layer)(cpu_run *run, gemm *g, const gemm_block *at,
     packed += k * at->ni;
   else if (packed)
     FN(pack_rows)(g, a, at->ni, k, nk, packed);
-  else
+  else if (g->far_a) {
+    gemm_offsets(&g->k, g->a->stride + g->ak, k, nk, g->a_off);
+    w.steps = g->a_off;
+  } else
     a += at->i * g->a_row + k * g->a_step;
   if (g->pack_b && !kept)
     gemm_offsets(&g->k, g->b->stride + g->ak, k, nk, g->k_off);
@@ -154,9 +157,10 @@ static tsh_status FN(block)(cpu_run *run, gemm *g, const gemm_block *at) {
   tsh_status rc = TSH_OK;
   if (g->pack_b)
     gemm_offsets(&g->n, g->b->stride + g->bn, at->j, at->nj, g->n_off);
-  if (g->pack_a && g->rows_packed != at->i) {
+  if ((g->pack_a || g->far_a) && g->rows_packed != at->i) {
     gemm_offsets(&g->m, g->a->stride + g->am, at->i, at->ni, g->m_off);
-    for (int64_t k = 0; k < g->k.points && g->whole_a; k += g->depth)
+    for (int64_t k = 0; k < g->k.points && g->pack_a && g->whole_a;
+         k += g->depth)
       FN(pack_rows)
     (g, a, at->ni, k, gemm_part(g->k.points, k, g->depth),
      (T *)g->a_panels + k * at->ni);
