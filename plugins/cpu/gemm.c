@@ -203,17 +203,33 @@ static void find_axes(cpu_run *run, gemm *g, const tsh_launch *launch) {
   g->b = &run->place[prog->b];
 }
 
-/* Columns are vectors. With few of them rows are better; so they are when only
- * the output's rows lie one after the other. */
-static void choose_sides(cpu_run *run, gemm *g) {
-  int few = g->n.points < 8 && g->m.points > g->n.points;
+/* Do the last axis's elements lie in runs worth a vector? */
+static int in_runs(const cpu_space *space, const int64_t *stride) {
+  int last = space->rank - 1;
+  return last >= 0 && stride[last] == 1 && space->ext[last] >= 8;
+}
+
+/* Columns are vectors, so the side is better that has more than a few of them,
+ * then the one that lies in runs (pixels, not filters), then the one along
+ * which the output does. */
+static int rows_are_better(const cpu_run *run, const gemm *g) {
   const cpu_port *store = only_store(&g->prog->tail, g->prog->narg);
-  if (store && g->m.points >= 16 && g->m.rank && g->n.rank && g->k.rank < 2) {
-    const int64_t *stride = run->place[store->arg].stride;
-    few |= stride[g->bn + g->n.rank - 1] != 1 &&
-           stride[g->am + g->m.rank - 1] == 1;
+  int64_t m = g->m.points, n = g->n.points;
+  if (n < 8 && m > n) return 1;
+  if (m < 16) return 0;
+  if (g->k.rank > 1) {
+    int runs = in_runs(&g->n, g->b->stride + g->bn);
+    if (in_runs(&g->m, g->a->stride + g->am) != runs) return !runs;
+    return g->n.rank > g->m.rank;
   }
-  if (!few) return;
+  if (!store || g->m.rank == 0 || g->n.rank == 0) return 0;
+  const int64_t *stride = run->place[store->arg].stride;
+  return stride[g->bn + g->n.rank - 1] != 1 &&
+         stride[g->am + g->m.rank - 1] == 1;
+}
+
+static void choose_sides(cpu_run *run, gemm *g) {
+  if (!rows_are_better(run, g)) return;
   const cpu_place *place = g->a;
   cpu_space space = g->m;
   int at = g->am;

@@ -40,29 +40,45 @@ static int FN(find_runs)(const int64_t *lane, int64_t n, int most,
 
 /* ---- lanes in runs ------------------------------------------------------ */
 #ifdef VZERO
-/* Runs as vectors, each of one run. */
+/* A vector of lanes is one load of each run that it meets, the others masked.
+ */
 typedef struct {
-  int64_t at, from;
+  int64_t from; /* of lane 0 of the vector, if it were of this run */
   VMASK mask;
 } FN(piece);
+typedef struct {
+  FN(piece) piece[2][MOST_RUNS];
+  int n[2];
+} FN(pieces);
 
-static int FN(cut_runs)(const FN(run) * run, int count, FN(piece) * piece) {
-  int n = 0;
+static void FN(cut_runs)(const FN(run) * run, int count, FN(pieces) * p) {
+  enum { VW = FN(VW) };
+  p->n[0] = p->n[1] = 0;
   for (int i = 0; i < count; i++)
-    for (int64_t j = 0; j < run[i].n; j += FN(VW))
-      piece[n++] = (FN(piece)){run[i].at + j, run[i].from + j,
-                               FN(first_lanes)(run[i].n - j)};
-  return n;
+    for (int64_t at = run[i].at, end = at + run[i].n; at < end;) {
+      int64_t v = at / VW, next = (v + 1) * VW < end ? (v + 1) * VW : end;
+      VMASK mask = FN(lanes)(at - v * VW, next - v * VW);
+      p->piece[v][p->n[v]++] =
+          (FN(piece)){run[i].from - run[i].at + v * VW, mask};
+      at = next;
+    }
 }
 
-/* With n known the masks stay in registers. */
+/* With n0 and n1 known the masks stay in registers. */
 static inline __attribute__((always_inline)) void
-FN(copy_pieces)(const T *from, const FN(piece) * piece, int n,
+FN(copy_pieces)(const T *from, const FN(pieces) * p, int n0, int n1,
                 const int64_t *depth, int64_t nk, T *out, int64_t width) {
   for (int64_t k = 0; k < nk; k++, out += width) {
     const T *line = from + depth[k];
-    for (int i = 0; i < n; i++)
-      VSTORE(out + piece[i].at, VLOADM(piece[i].mask, line + piece[i].from));
+    VEC x = VLOADM(p->piece[0][0].mask, line + p->piece[0][0].from);
+    for (int i = 1; i < n0; i++)
+      x = VMERGE(x, p->piece[0][i].mask, line + p->piece[0][i].from);
+    VSTORE(out, x);
+    if (n1 == 0) continue;
+    x = VLOADM(p->piece[1][0].mask, line + p->piece[1][0].from);
+    for (int i = 1; i < n1; i++)
+      x = VMERGE(x, p->piece[1][i].mask, line + p->piece[1][i].from);
+    VSTORE(out + FN(VW), x);
   }
 }
 
@@ -78,29 +94,22 @@ static void FN(copy_full)(const T *from, const int64_t *depth, int64_t nk,
 static void FN(copy_runs)(const T *from, const FN(run) * run, int count,
                           const int64_t *depth, int64_t nk, T *out,
                           int64_t width) {
-  FN(piece) piece[MOST_RUNS + FN(NR) / FN(VW)];
+  FN(pieces) p;
   if (count == 1 && run->n == FN(NR) && width == FN(NR)) {
     FN(copy_full)(from + run->from, depth, nk, out);
     return;
   }
-  int n = FN(cut_runs)(run, count, piece);
-  switch (n) {
-  case 1:
-    FN(copy_pieces)(from, piece, 1, depth, nk, out, width);
-    break;
-  case 2:
-    FN(copy_pieces)(from, piece, 2, depth, nk, out, width);
-    break;
-  case 3:
-    FN(copy_pieces)(from, piece, 3, depth, nk, out, width);
-    break;
-  case 4:
-    FN(copy_pieces)(from, piece, 4, depth, nk, out, width);
-    break;
-  default:
-    FN(copy_pieces)(from, piece, n, depth, nk, out, width);
-    break;
+  FN(cut_runs)(run, count, &p);
+#define CUT(n0, n1)                                                            \
+  if (p.n[0] == n0 && p.n[1] == n1) {                                          \
+    FN(copy_pieces)(from, &p, n0, n1, depth, nk, out, width);                  \
+    return;                                                                    \
   }
+  CUT(1, 0)
+  CUT(2, 0)
+  CUT(1, 1) CUT(1, 2) CUT(2, 1) CUT(2, 2) CUT(2, 3) CUT(3, 2) CUT(3, 3)
+#undef CUT
+      FN(copy_pieces)(from, &p, p.n[0], p.n[1], depth, nk, out, width);
 }
 #else
 static void FN(copy_runs)(const T *from, const FN(run) * run, int count,

@@ -227,6 +227,7 @@ static tsh_status FN(sweep)(cpu_run *run, gemm *g, const gemm_block *at) {
 #undef VLOAD
 #undef VSTORE
 #undef VLOADM
+#undef VMERGE
 #undef VSTOREM
 #undef VALL
 #undef VFMA
