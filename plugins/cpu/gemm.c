@@ -31,6 +31,10 @@ enum {
   MOST_RUNS = 8 /* of a panel that is copied by vectors */
 };
 
+/* Ways: tiles of registers; rows of B added to rows of results; squares of B
+ * turned. The last two are for few rows, where packing B would cost most. */
+enum { TILES, SWEEPS, TURNS };
+
 typedef struct {
   int64_t i, ni, j, nj; /* rows, columns */
 } gemm_block;
@@ -45,10 +49,11 @@ typedef struct {
   int am, bn, ak; /* first stride of the axes m, n and k in run->place */
   const cpu_place *a, *b, *c; /* c: the output, or NULL: there is a tail */
   /* How it is done. */
-  int sweeps, pack_a, pack_b, far_a, fetch;
-  int whole_a;                         /* rows are packed with all depth */
-  int64_t kept;                        /* blocks of columns kept packed */
-  int64_t a_row, a_step, b_step;       /* operands that are not packed */
+  int way, pack_a, pack_b, far_a, fetch;
+  int whole_a;           /* rows are packed with all depth */
+  int64_t kept;          /* blocks of columns kept packed */
+  int64_t a_row, a_step; /* operands that are not packed */
+  int64_t b_step, b_column;
   int64_t rows, columns, depth, units; /* of a block; blocks of all */
   int64_t lanes;                       /* of the tail */
   const cpu_place *place;              /* of all arguments, of matrix 0 */
@@ -115,7 +120,7 @@ static void choose_results(cpu_run *run, gemm *g) {
   if (!c || g->m.rank > 1 || g->k.points == 0) return;
   if (c->base == g->a->base || c->base == g->b->base) return;
   if (!in_line(g, c)) {
-    if (g->sweeps) return;
+    if (g->way != TILES) return;
     g->scattered = 1;
   }
   g->c = c;
@@ -294,6 +299,20 @@ static int64_t even(int64_t n, int64_t most, int64_t unit) {
   return (part + unit - 1) / unit * unit;
 }
 
+static void choose_way(gemm *g) {
+  int64_t m = g->m.points, n = g->n.points;
+  g->a_row = g->m.rank ? g->a->stride[g->am] : 0;
+  g->a_step = g->k.rank ? g->a->stride[g->ak] : 0;
+  g->b_step = g->k.rank ? g->b->stride[g->ak] : 0;
+  g->b_column = g->n.rank ? g->b->stride[g->bn] : 0;
+  g->way = TILES;
+  if (g->n.rank != 1 || n < 8) return;
+  if (m <= 4 && n >= 32 && g->b_column == 1)
+    g->way = SWEEPS;
+  else if (m == 1 && g->k.rank == 1 && g->b_step == 1)
+    g->way = TURNS;
+}
+
 /* Operands are read in place when that is possible, they fit the near cache
  * together, and their rows do not meet in few sets of it. */
 static void choose_packing(const cpu_run *run, gemm *g) {
@@ -301,9 +320,6 @@ static void choose_packing(const cpu_run *run, gemm *g) {
   int64_t m = g->m.points, n = g->n.points, k = g->k.points;
   int near = (m + n) * k <= (int64_t)run->near_cache * 6 / 10 / bytes;
   int line = g->n.rank == 0 || (g->n.rank == 1 && g->b->stride[g->bn] == 1);
-  g->a_row = g->m.rank ? g->a->stride[g->am] : 0;
-  g->a_step = g->k.rank ? g->a->stride[g->ak] : 0;
-  g->b_step = g->k.rank ? g->b->stride[g->ak] : 0;
   int sets_a = k <= 64 || g->a_row * bytes % 2048 != 0 || g->a_step != 1;
   int sets_b = k <= 64 || g->b_step * bytes % 2048 != 0;
   /* Packed rows that few columns use cost more than reading by offsets. */
@@ -340,7 +356,8 @@ static void choose_kept(gemm *g) {
   int64_t block = ((g->columns + 31) / 32 * 32 * g->k.points + 64) * bytes;
   int64_t across = (g->n.points + g->columns - 1) / g->columns;
   g->kept = 0;
-  if (g->sweeps || !g->pack_b || g->m.points <= g->rows || block == 0) return;
+  if (g->way != TILES || !g->pack_b || g->m.points <= g->rows || block == 0)
+    return;
   if (across <= KEPT && across * block <= CPU_GEMM_B) g->kept = across;
 }
 
@@ -353,7 +370,7 @@ static void split_blocks(gemm *g, int workers, double ns) {
       return;
     if (columns > 32 && (columns >= rows || rows <= 28))
       g->columns = even(g->n.points, (columns / 2 + 31) / 32 * 32, 32);
-    else if (rows > 14 && !g->sweeps)
+    else if (rows > 14 && g->way == TILES)
       g->rows = even(g->m.points, (rows / 2 + 13) / 14 * 14, 14);
     if (g->rows == rows && g->columns == columns) return;
   }
@@ -365,8 +382,8 @@ static int choose_blocks(cpu_run *run, gemm *g) {
                 (double)g->k.points * (double)g->batch.points;
   double ns = work * (g->prog->dtype == TSH_f32 ? 0.02 : 0.04);
   int tiny = (run->force & CPU_FORCE_SHARE) != 0, workers = 1;
-  if (g->sweeps) {
-    ns = work * 0.08;
+  if (g->way != TILES) {
+    ns = work * 0.1;
     g->rows = g->m.points;
     g->columns = g->m.points == 1 ? SWEEP : SWEEP / 4;
   } else {
@@ -375,7 +392,7 @@ static int choose_blocks(cpu_run *run, gemm *g) {
   }
   if (run->team && (tiny || (ns > 1000 && cpu_team_worth(run->team, ns))))
     workers = cpu_run_peers(run);
-  if (tiny && !g->sweeps) g->rows = 14;
+  if (tiny && g->way == TILES) g->rows = 14;
   if (tiny) g->columns = 32;
   if (workers > 1) split_blocks(g, workers, ns);
   choose_kept(g);
@@ -442,9 +459,11 @@ static tsh_status one_block(cpu_run *run, gemm *g, int64_t unit) {
   at.j = unit % across * g->columns;
   at.ni = gemm_part(g->m.points, at.i, g->rows);
   at.nj = gemm_part(g->n.points, at.j, g->columns);
-  if (g->prog->dtype == TSH_f32)
-    return g->sweeps ? sweep_f32(run, g, &at) : block_f32(run, g, &at);
-  return g->sweeps ? sweep_f64(run, g, &at) : block_f64(run, g, &at);
+  static tsh_status (*const fn[][2])(cpu_run *, gemm *, const gemm_block *) = {
+      [TILES] = {block_f32, block_f64},
+      [SWEEPS] = {sweep_f32, sweep_f64},
+      [TURNS] = {turned_f32, turned_f64}};
+  return fn[g->way][g->prog->dtype == TSH_f64](run, g, &at);
 }
 
 /* ---- several workers ---------------------------------------------------- */
@@ -485,8 +504,7 @@ tsh_status cpu_gemm(cpu_run *run, const tsh_prog *prog,
   cpu_space_bases(run, prog, launch);
   find_axes(run, &g, launch);
   choose_sides(run, &g);
-  g.sweeps = g.m.points <= 4 && g.n.points >= 32 && g.n.rank == 1 &&
-             g.b->stride[g.bn] == 1;
+  choose_way(&g);
   choose_results(run, &g);
   int workers = choose_blocks(run, &g);
   if (!g.c) find_out(&g);

@@ -218,6 +218,54 @@ static tsh_status FN(sweep)(cpu_run *run, gemm *g, const gemm_block *at) {
   return gemm_tail(run, g, at);
 }
 
+/* Columns that are contiguous along k, one row: squares are turned on the way,
+ * and nothing is packed. */
+#ifdef VZERO
+static void FN(turned_columns)(const gemm *g, const T *a, const T *b, int64_t n,
+                               T *c) {
+  enum { VW = FN(VW) };
+  int64_t depth = g->k.points;
+  const T *column[VW];
+  VEC acc = VZERO, r[VW];
+  for (int j = 0; j < VW; j++) column[j] = b + (j < n ? j : 0) * g->b_column;
+  for (int64_t k = 0; k + VW <= depth; k += VW, a += VW * g->a_step) {
+    for (int j = 0; j < VW; j++) {
+      __builtin_prefetch(column[j] + k + 4 * VW);
+      r[j] = VLOAD(column[j] + k);
+    }
+    FN(turn)(r);
+    for (int i = 0; i < VW; i++) acc = VFMA(VALL(a[i * g->a_step]), r[i], acc);
+  }
+  int64_t left = depth % VW;
+  VMASK mask = FN(first_lanes)(left);
+  for (int j = 0; j < VW; j++) r[j] = VLOADM(mask, column[j] + depth - left);
+  FN(turn)(r);
+  for (int i = 0; i < VW; i++)
+    if (i < left) acc = VFMA(VALL(a[i * g->a_step]), r[i], acc);
+  VSTOREM(FN(first_lanes)(n), c, acc);
+}
+#else
+static void FN(turned_columns)(const gemm *g, const T *a, const T *b, int64_t n,
+                               T *c) {
+  for (int64_t j = 0; j < n; j++) c[j] = 0;
+  for (int64_t k = 0; k < g->k.points; k++)
+    for (int64_t j = 0; j < n; j++)
+      c[j] = VFMA(a[k * g->a_step], b[j * g->b_column + k], c[j]);
+}
+#endif
+
+static tsh_status FN(turned)(cpu_run *run, gemm *g, const gemm_block *at) {
+  const T *a = (const T *)g->a->base + g->at_a;
+  const T *b = (const T *)g->b->base + g->at_b + at->j * g->b_column;
+  T *c = gemm_aim(run, g, at);
+  for (int64_t j = 0; j < at->nj; j += FN(VW)) {
+    if (cpu_cancelled(run)) return TSH_ECANCELLED;
+    FN(turned_columns)
+    (g, a, b + j * g->b_column, gemm_part(at->nj, j, FN(VW)), c + j);
+  }
+  return gemm_tail(run, g, at);
+}
+
 #undef T
 #undef FN
 #undef MR
