@@ -352,13 +352,13 @@ extern const cpu_isa cpu_isa_v4;
 
 enum { CPU_SPILL_BYTES = 4 << 20 };
 
-/* Memory of a GEMM: packed rows of A, a packed panel of B, a tile of results,
+/* Memory of a GEMM: packed rows of A, packed columns of B, a tile of results,
  * each with room behind it for a vector that is written too far. */
 enum {
   CPU_GEMM_ROWS = 1008,
   CPU_GEMM_COLUMNS = 512,
   CPU_GEMM_A = 4 << 20,
-  CPU_GEMM_B = 128 << 10,
+  CPU_GEMM_B = 4 << 20,
   CPU_GEMM_C = CPU_GEMM_ROWS * CPU_GEMM_COLUMNS / 2 * 8 + 4096,
   CPU_GEMM_STATE = 32 << 10, /* of a worker */
   CPU_GEMM_BYTES = CPU_GEMM_A + CPU_GEMM_B + CPU_GEMM_C + CPU_GEMM_STATE

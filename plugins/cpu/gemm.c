@@ -25,10 +25,15 @@
 enum {
   ROWS = CPU_GEMM_ROWS,       /* of a block at most */
   COLUMNS = CPU_GEMM_COLUMNS, /* of a block at most */
-  DEPTH = 384,                /* of a layer at most */
-  LAYER = 256,                /* where there are several */
-  SWEEP = 4096
+  DEPTH = 512,                /* of a layer at most */
+  SWEEP = 4096,
+  KEPT = 64,    /* blocks of columns kept packed, at most */
+  MOST_RUNS = 8 /* of a panel that is copied by vectors */
 };
+
+/* Ways: tiles of registers; rows of B added to rows of results; squares of B
+ * turned. The last two are for few rows, where packing B would cost most. */
+enum { TILES, SWEEPS, TURNS };
 
 typedef struct {
   int64_t i, ni, j, nj; /* rows, columns */
@@ -38,15 +43,17 @@ typedef struct {
 typedef struct {
   const tsh_prog *prog;
   cpu_space batch, m, n, k;
-  cpu_space out;  /* axes m, then n, joined where the tail allows it */
-  int out_m;      /* how many of them are rows */
+  cpu_space out; /* axes m, then n, joined where the tail allows it */
+  int out_m;     /* how many of them are rows */
   uint8_t out_of[TSH_MAX_RANK]; /* stride of axis k in run->place */
   int am, bn, ak; /* first stride of the axes m, n and k in run->place */
   const cpu_place *a, *b, *c; /* c: the output, or NULL: there is a tail */
   /* How it is done. */
-  int sweeps, pack_a, pack_b, fetch;
-  int whole_a;                         /* rows are packed with all depth */
-  int64_t a_row, a_step, b_step;       /* operands that are not packed */
+  int way, pack_a, pack_b, far_a, fetch;
+  int whole_a;           /* rows are packed with all depth */
+  int64_t kept;          /* blocks of columns kept packed */
+  int64_t a_row, a_step; /* operands that are not packed */
+  int64_t b_step, b_column;
   int64_t rows, columns, depth, units; /* of a block; blocks of all */
   int64_t lanes;                       /* of the tail */
   const cpu_place *place;              /* of all arguments, of matrix 0 */
@@ -55,7 +62,9 @@ typedef struct {
   /* Of each worker: the current matrix of the batch, the rows packed last. */
   int64_t matrix, at_a, at_b, at_c, rows_packed, *c_off;
   char *a_panels, *b_panel, *tile;
-  int64_t m_off[ROWS], n_off[COLUMNS], k_off[DEPTH], c_table[COLUMNS];
+  int64_t kept_now[KEPT]; /* numbers of the columns' blocks */
+  int64_t m_off[ROWS], n_off[COLUMNS], a_off[DEPTH], k_off[DEPTH],
+      c_table[COLUMNS];
 } gemm;
 
 static inline int64_t gemm_part(int64_t all, int64_t from, int64_t most) {
@@ -111,7 +120,7 @@ static void choose_results(cpu_run *run, gemm *g) {
   if (!c || g->m.rank > 1 || g->k.points == 0) return;
   if (c->base == g->a->base || c->base == g->b->base) return;
   if (!in_line(g, c)) {
-    if (g->sweeps) return;
+    if (g->way != TILES) return;
     g->scattered = 1;
   }
   g->c = c;
@@ -199,17 +208,33 @@ static void find_axes(cpu_run *run, gemm *g, const tsh_launch *launch) {
   g->b = &run->place[prog->b];
 }
 
-/* Columns are vectors. With few of them rows are better; so they are when only
- * the output's rows lie one after the other. */
-static void choose_sides(cpu_run *run, gemm *g) {
-  int few = g->n.points < 8 && g->m.points > g->n.points;
+/* Do the last axis's elements lie in runs worth a vector? */
+static int in_runs(const cpu_space *space, const int64_t *stride) {
+  int last = space->rank - 1;
+  return last >= 0 && stride[last] == 1 && space->ext[last] >= 8;
+}
+
+/* Columns are vectors, so the side is better that has more than a few of them,
+ * then the one that lies in runs (pixels, not filters), then the one along
+ * which the output does. */
+static int rows_are_better(const cpu_run *run, const gemm *g) {
   const cpu_port *store = only_store(&g->prog->tail, g->prog->narg);
-  if (store && g->m.points >= 16 && g->m.rank && g->n.rank) {
-    const int64_t *stride = run->place[store->arg].stride;
-    few |= stride[g->bn + g->n.rank - 1] != 1 &&
-           stride[g->am + g->m.rank - 1] == 1;
+  int64_t m = g->m.points, n = g->n.points;
+  if (n < 8 && m > n) return 1;
+  if (m < 16) return 0;
+  if (g->k.rank > 1) {
+    int runs = in_runs(&g->n, g->b->stride + g->bn);
+    if (in_runs(&g->m, g->a->stride + g->am) != runs) return !runs;
+    return g->n.rank > g->m.rank;
   }
-  if (!few) return;
+  if (!store || g->m.rank == 0 || g->n.rank == 0) return 0;
+  const int64_t *stride = run->place[store->arg].stride;
+  return stride[g->bn + g->n.rank - 1] != 1 &&
+         stride[g->am + g->m.rank - 1] == 1;
+}
+
+static void choose_sides(cpu_run *run, gemm *g) {
+  if (!rows_are_better(run, g)) return;
   const cpu_place *place = g->a;
   cpu_space space = g->m;
   int at = g->am;
@@ -274,6 +299,20 @@ static int64_t even(int64_t n, int64_t most, int64_t unit) {
   return (part + unit - 1) / unit * unit;
 }
 
+static void choose_way(gemm *g) {
+  int64_t m = g->m.points, n = g->n.points;
+  g->a_row = g->m.rank ? g->a->stride[g->am] : 0;
+  g->a_step = g->k.rank ? g->a->stride[g->ak] : 0;
+  g->b_step = g->k.rank ? g->b->stride[g->ak] : 0;
+  g->b_column = g->n.rank ? g->b->stride[g->bn] : 0;
+  g->way = TILES;
+  if (g->n.rank != 1 || n < 8) return;
+  if (m <= 4 && n >= 32 && g->b_column == 1)
+    g->way = SWEEPS;
+  else if (m == 1 && g->k.rank == 1 && g->b_step == 1)
+    g->way = TURNS;
+}
+
 /* Operands are read in place when that is possible, they fit the near cache
  * together, and their rows do not meet in few sets of it. */
 static void choose_packing(const cpu_run *run, gemm *g) {
@@ -281,13 +320,13 @@ static void choose_packing(const cpu_run *run, gemm *g) {
   int64_t m = g->m.points, n = g->n.points, k = g->k.points;
   int near = (m + n) * k <= (int64_t)run->near_cache * 6 / 10 / bytes;
   int line = g->n.rank == 0 || (g->n.rank == 1 && g->b->stride[g->bn] == 1);
-  g->a_row = g->m.rank ? g->a->stride[g->am] : 0;
-  g->a_step = g->k.rank ? g->a->stride[g->ak] : 0;
-  g->b_step = g->k.rank ? g->b->stride[g->ak] : 0;
   int sets_a = k <= 64 || g->a_row * bytes % 2048 != 0 || g->a_step != 1;
   int sets_b = k <= 64 || g->b_step * bytes % 2048 != 0;
-  g->pack_a = g->m.rank > 1 || g->k.rank > 1;
-  if (n >= 96 && (!near || !sets_a)) g->pack_a = 1;
+  /* Packed rows that few columns use cost more than reading by offsets. */
+  int far = g->m.rank > 1 || g->k.rank > 1;
+  g->far_a = far && n <= 128;
+  g->pack_a = far && !g->far_a;
+  if (n >= 96 && (!near || !sets_a) && !far) g->pack_a = 1;
   g->pack_b = !line || g->k.rank > 1;
   if (m > 2 * 14 && (!near || !sets_b)) g->pack_b = 1;
 }
@@ -295,12 +334,12 @@ static void choose_packing(const cpu_run *run, gemm *g) {
 static void choose_layers(const cpu_run *run, gemm *g) {
   int64_t bytes = g->prog->bytes[g->prog->a], near = (int64_t)run->near_cache;
   int64_t m = g->m.points, n = g->n.points, k = g->k.points;
-  g->depth = k > DEPTH ? even(k, LAYER, 8) : k > 0 ? k : 1;
-  int64_t most = near * 35 / 100 / bytes / g->depth / 84 * 84;
-  if (most < 84) most = 84;
+  g->depth = k > DEPTH ? even(k, DEPTH, 8) : k > 0 ? k : 1;
+  int64_t most = near * 7 / 10 / bytes / g->depth / 14 * 14;
+  if (most < 252) most = 252;
   if (most > ROWS) most = ROWS;
   g->rows = even(m, most, 14);
-  g->columns = even(n, g->rows <= 128 ? COLUMNS : COLUMNS / 2, 32);
+  g->columns = even(n, g->rows <= 128 ? COLUMNS : COLUMNS / 4, 32);
   g->whole_a = g->rows * k <= CPU_GEMM_A / bytes - 64;
   g->fetch = g->c && m * n * bytes > near / 4;
 }
@@ -308,6 +347,18 @@ static void choose_layers(const cpu_run *run, gemm *g) {
 static int64_t count_blocks(const gemm *g) {
   return (g->m.points + g->rows - 1) / g->rows *
          ((g->n.points + g->columns - 1) / g->columns) * g->batch.points;
+}
+
+/* Columns that several blocks of rows need are kept packed where there is room;
+ * they are packed when a worker meets them first. */
+static void choose_kept(gemm *g) {
+  int64_t bytes = g->prog->bytes[g->prog->a];
+  int64_t block = ((g->columns + 31) / 32 * 32 * g->k.points + 64) * bytes;
+  int64_t across = (g->n.points + g->columns - 1) / g->columns;
+  g->kept = 0;
+  if (g->way != TILES || !g->pack_b || g->m.points <= g->rows || block == 0)
+    return;
+  if (across <= KEPT && across * block <= CPU_GEMM_B) g->kept = across;
 }
 
 /* Smaller blocks, until every worker has some of a few microseconds. */
@@ -319,7 +370,7 @@ static void split_blocks(gemm *g, int workers, double ns) {
       return;
     if (columns > 32 && (columns >= rows || rows <= 28))
       g->columns = even(g->n.points, (columns / 2 + 31) / 32 * 32, 32);
-    else if (rows > 14 && !g->sweeps)
+    else if (rows > 14 && g->way == TILES)
       g->rows = even(g->m.points, (rows / 2 + 13) / 14 * 14, 14);
     if (g->rows == rows && g->columns == columns) return;
   }
@@ -331,8 +382,8 @@ static int choose_blocks(cpu_run *run, gemm *g) {
                 (double)g->k.points * (double)g->batch.points;
   double ns = work * (g->prog->dtype == TSH_f32 ? 0.02 : 0.04);
   int tiny = (run->force & CPU_FORCE_SHARE) != 0, workers = 1;
-  if (g->sweeps) {
-    ns = work * 0.08;
+  if (g->way != TILES) {
+    ns = work * 0.1;
     g->rows = g->m.points;
     g->columns = g->m.points == 1 ? SWEEP : SWEEP / 4;
   } else {
@@ -341,9 +392,10 @@ static int choose_blocks(cpu_run *run, gemm *g) {
   }
   if (run->team && (tiny || (ns > 1000 && cpu_team_worth(run->team, ns))))
     workers = cpu_run_peers(run);
-  if (tiny && !g->sweeps) g->rows = 14;
+  if (tiny && g->way == TILES) g->rows = 14;
   if (tiny) g->columns = 32;
   if (workers > 1) split_blocks(g, workers, ns);
+  choose_kept(g);
   g->units = count_blocks(g);
   return workers;
 }
@@ -365,14 +417,17 @@ static void tail_bases(cpu_run *run, const gemm *g, const cpu_cursor *c) {
 static void enter_matrix(cpu_run *run, gemm *g, int64_t matrix) {
   cpu_cursor c;
   cpu_cursor_set(&c, &g->batch, matrix);
-  g->matrix = matrix;
-  g->rows_packed = -1;
+  int64_t at_a = g->at_a, at_b = g->at_b;
   g->at_a = g->at_b = g->at_c = 0;
   for (int k = 0; k < g->batch.rank; k++) {
     g->at_a += c.idx[k] * g->a->stride[k];
     g->at_b += c.idx[k] * g->b->stride[k];
     if (g->c) g->at_c += c.idx[k] * g->c->stride[k];
   }
+  if (g->matrix < 0 || at_a != g->at_a) g->rows_packed = -1;
+  for (int64_t i = 0; i < g->kept; i++)
+    if (g->matrix < 0 || at_b != g->at_b) g->kept_now[i] = -1;
+  g->matrix = matrix;
   if (g->c) return;
   tail_bases(run, g, &c);
   cpu_ports(run, &g->prog->tail, &g->out, 0, (size_t)g->lanes);
@@ -381,6 +436,7 @@ static void enter_matrix(cpu_run *run, gemm *g, int64_t matrix) {
 /* What a worker needs beside the plan. */
 static void begin(cpu_run *run, gemm *g, const tsh_launch *launch) {
   g->matrix = -1;
+  g->at_a = g->at_b = 0;
   g->a_panels = run->gemm;
   g->b_panel = g->a_panels + CPU_GEMM_A;
   g->tile = g->b_panel + CPU_GEMM_B;
@@ -403,9 +459,11 @@ static tsh_status one_block(cpu_run *run, gemm *g, int64_t unit) {
   at.j = unit % across * g->columns;
   at.ni = gemm_part(g->m.points, at.i, g->rows);
   at.nj = gemm_part(g->n.points, at.j, g->columns);
-  if (g->prog->dtype == TSH_f32)
-    return g->sweeps ? sweep_f32(run, g, &at) : block_f32(run, g, &at);
-  return g->sweeps ? sweep_f64(run, g, &at) : block_f64(run, g, &at);
+  static tsh_status (*const fn[][2])(cpu_run *, gemm *, const gemm_block *) = {
+      [TILES] = {block_f32, block_f64},
+      [SWEEPS] = {sweep_f32, sweep_f64},
+      [TURNS] = {turned_f32, turned_f64}};
+  return fn[g->way][g->prog->dtype == TSH_f64](run, g, &at);
 }
 
 /* ---- several workers ---------------------------------------------------- */
@@ -446,8 +504,7 @@ tsh_status cpu_gemm(cpu_run *run, const tsh_prog *prog,
   cpu_space_bases(run, prog, launch);
   find_axes(run, &g, launch);
   choose_sides(run, &g);
-  g.sweeps = g.m.points <= 4 && g.n.points >= 32 && g.n.rank == 1 &&
-             g.b->stride[g.bn] == 1;
+  choose_way(&g);
   choose_results(run, &g);
   int workers = choose_blocks(run, &g);
   if (!g.c) find_out(&g);

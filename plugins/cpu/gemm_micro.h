@@ -4,13 +4,15 @@
 
 /* Element (r, k) of A is a[r * a_row + k * a_step], row k of B begins at
  * b + k * b_step. first: results begin at 0, else they go on from c. fetch:
- * the results are not in a near cache. */
+ * the results that come next, to be brought near; or NULL. Where rows or depth
+ * of A have several axes, element (r, k) is a[rows[r] + steps[k]]. */
 typedef struct {
-  const T *a, *b;
+  const T *a, *b, *fetch;
   T *c;
   int64_t a_row, a_step, b_step, c_row;
   int64_t depth, columns;
-  int first, fetch;
+  const int64_t *rows, *steps;
+  int first;
 } FN(work);
 typedef void FN(micro)(const FN(work) * w);
 
@@ -51,8 +53,8 @@ typedef void FN(micro)(const FN(work) * w);
   VEC b0 = VLOAD(b), b1 = VLOADM(mask, (const T *)b + FN(VW)), v;
 #define B_MASKED_1 VEC b1 = VLOADM(mask, b);
 
-/* The depth is walked in n pieces when the results must be fetched, one row
- * before each: many fetches in a row would stall. */
+/* The depth is walked in n pieces when results are fetched, a row of them
+ * before each: many fetches at once would stall. */
 #define MICRO(n, ROWS_OF, kind, nv)                                            \
   static void FN(micro_##n##_##kind##_##nv)(const FN(work) * w) {              \
     const int64_t row = w->a_row * (int64_t)sizeof(T);                         \
@@ -63,8 +65,8 @@ typedef void FN(micro)(const FN(work) * w);
     T *c = w->c;                                                               \
     const VMASK mask = FN(first_lanes)(w->columns - (nv - 1) * FN(VW));        \
     int64_t left = w->depth, b_step = w->b_step;                               \
-    int64_t piece = w->fetch ? left / n : left;                                \
-    const char *fetch = w->fetch ? (const char *)c : NULL;                     \
+    int64_t piece = w->fetch && left >= 2 * n ? left / n : left;               \
+    const char *fetch = (const char *)w->fetch;                                \
     ROWS_OF(NAME_##nv)                                                         \
     if (!w->first) {                                                           \
       ROWS_OF(TAKE_##nv)                                                       \
@@ -87,6 +89,31 @@ typedef void FN(micro)(const FN(work) * w);
     (void)p1, (void)p2, (void)p3, (void)p4, (void)row;                         \
     ROWS_OF(STORE_##nv)                                                        \
   }
+/* The same with offsets. */
+#define FAR_2(r)                                                               \
+  v = VALL(p[rows[r]]);                                                        \
+  x##r = VFMA(v, b0, x##r);                                                    \
+  y##r = VFMA(v, b1, y##r);
+#define FAR_1(r) y##r = VFMA(VALL(p[rows[r]]), b1, y##r);
+#define MICRO_FAR(n, ROWS_OF, nv)                                              \
+  static void FN(micro_##n##_FAR_##nv)(const FN(work) * w) {                   \
+    const int64_t *rows = w->rows, *steps = w->steps;                          \
+    const T *a = w->a, *b = w->b;                                              \
+    T *c = w->c;                                                               \
+    const VMASK mask = FN(first_lanes)(w->columns - (nv - 1) * FN(VW));        \
+    int64_t b_step = w->b_step, left = w->depth;                               \
+    ROWS_OF(NAME_##nv)                                                         \
+    if (!w->first) {                                                           \
+      ROWS_OF(TAKE_##nv)                                                       \
+    }                                                                          \
+    for (int64_t k = 0; k < left; k++, b += b_step) {                          \
+      const T *p = a + steps[k];                                               \
+      B_MASKED_##nv;                                                           \
+      ROWS_OF(FAR_##nv)                                                        \
+    }                                                                          \
+    ROWS_OF(STORE_##nv)                                                        \
+  }
+
 #define ROWS_1(X)  X(0)
 #define ROWS_2(X)  ROWS_1(X) X(1)
 #define ROWS_3(X)  ROWS_2(X) X(2)
@@ -110,18 +137,28 @@ typedef void FN(micro)(const FN(work) * w);
 #define MICRO_FULL(n)   MICRO(n, ROWS_##n, FULL, 2)
 #define MICRO_MASKED(n) MICRO(n, ROWS_##n, MASKED, 2)
 #define MICRO_SLIM(n)   MICRO(n, ROWS_##n, MASKED, 1)
+#define MICRO_FAR_2(n)  MICRO_FAR(n, ROWS_##n, 2)
+#define MICRO_FAR_1(n)  MICRO_FAR(n, ROWS_##n, 1)
 SIZES(MICRO_FULL)
 SIZES(MICRO_MASKED)
 SIZES(MICRO_SLIM)
+SIZES(MICRO_FAR_2)
+SIZES(MICRO_FAR_1)
 
 #define ROW_FULL(n)   FN(micro_##n##_FULL_2),
 #define ROW_MASKED(n) FN(micro_##n##_MASKED_2),
 #define ROW_SLIM(n)   FN(micro_##n##_MASKED_1),
-static FN(micro) *const FN(micros)[3][MR] = {
-    {SIZES(ROW_FULL)}, {SIZES(ROW_MASKED)}, {SIZES(ROW_SLIM)}};
+#define ROW_FAR_2(n)  FN(micro_##n##_FAR_2),
+#define ROW_FAR_1(n)  FN(micro_##n##_FAR_1),
+static FN(micro) *const FN(micros)[5][MR] = {{SIZES(ROW_FULL)},
+                                             {SIZES(ROW_MASKED)},
+                                             {SIZES(ROW_SLIM)},
+                                             {SIZES(ROW_FAR_2)},
+                                             {SIZES(ROW_FAR_1)}};
 
 static inline void FN(multiply)(int64_t rows, const FN(work) * w) {
   int kind = w->columns >= 2 * FN(VW) ? 0 : w->columns > FN(VW) ? 1 : 2;
+  if (w->steps) kind = kind == 2 ? 4 : 3;
   FN(micros)[kind][rows - 1](w);
 }
 
@@ -170,6 +207,13 @@ static inline void FN(multiply)(int64_t rows, const FN(work) * w) {
 #undef MICRO_FULL
 #undef MICRO_MASKED
 #undef MICRO_SLIM
+#undef MICRO_FAR
+#undef MICRO_FAR_2
+#undef MICRO_FAR_1
+#undef FAR_2
+#undef FAR_1
+#undef ROW_FAR_2
+#undef ROW_FAR_1
 #undef ROW_FULL
 #undef ROW_MASKED
 #undef ROW_SLIM
@@ -179,7 +223,8 @@ static void FN(multiply)(int64_t rows, const FN(work) * w) {
     T acc[FN(NR)], *c = w->c + r * w->c_row;
     for (int64_t j = 0; j < w->columns; j++) acc[j] = w->first ? 0 : c[j];
     for (int64_t k = 0; k < w->depth; k++) {
-      T a = w->a[r * w->a_row + k * w->a_step];
+      T a = w->steps ? w->a[w->rows[r] + w->steps[k]]
+                     : w->a[r * w->a_row + k * w->a_step];
       const T *b = w->b + k * w->b_step;
       for (int64_t j = 0; j < w->columns; j++) acc[j] = VFMA(a, b[j], acc[j]);
     }

@@ -40,44 +40,88 @@ static int FN(find_runs)(const int64_t *lane, int64_t n, int most,
 
 /* ---- lanes in runs ------------------------------------------------------ */
 #ifdef VZERO
-/* Up to two vectors per run: lanes of a panel are at most that many. */
-static inline void FN(copy_run)(const T *from, T *out, int64_t n) {
+/* A vector of lanes is one load of each run that it meets, the others masked.
+ */
+typedef struct {
+  int64_t from; /* of lane 0 of the vector, if it were of this run */
+  VMASK mask;
+} FN(piece);
+typedef struct {
+  FN(piece) piece[2][MOST_RUNS];
+  int n[2];
+} FN(pieces);
+
+static void FN(cut_runs)(const FN(run) * run, int count, FN(pieces) * p) {
   enum { VW = FN(VW) };
-  VSTORE(out, VLOADM(FN(first_lanes)(n), from));
-  if (n > VW) VSTORE(out + VW, VLOADM(FN(first_lanes)(n - VW), from + VW));
+  p->n[0] = p->n[1] = 0;
+  for (int i = 0; i < count; i++)
+    for (int64_t at = run[i].at, end = at + run[i].n; at < end;) {
+      int64_t v = at / VW, next = (v + 1) * VW < end ? (v + 1) * VW : end;
+      VMASK mask = FN(lanes)(at - v * VW, next - v * VW);
+      p->piece[v][p->n[v]++] =
+          (FN(piece)){run[i].from - run[i].at + v * VW, mask};
+      at = next;
+    }
+}
+
+/* With n0 and n1 known the masks stay in registers. */
+static inline __attribute__((always_inline)) void
+FN(copy_pieces)(const T *from, const FN(pieces) * p, int n0, int n1,
+                const int64_t *depth, int64_t nk, T *out, int64_t width) {
+  for (int64_t k = 0; k < nk; k++, out += width) {
+    const T *line = from + depth[k];
+    VEC x = VLOADM(p->piece[0][0].mask, line + p->piece[0][0].from);
+    for (int i = 1; i < n0; i++)
+      x = VMERGE(x, p->piece[0][i].mask, line + p->piece[0][i].from);
+    VSTORE(out, x);
+    if (n1 == 0) continue;
+    x = VLOADM(p->piece[1][0].mask, line + p->piece[1][0].from);
+    for (int i = 1; i < n1; i++)
+      x = VMERGE(x, p->piece[1][i].mask, line + p->piece[1][i].from);
+    VSTORE(out + FN(VW), x);
+  }
 }
 
 static void FN(copy_full)(const T *from, const int64_t *depth, int64_t nk,
                           T *out) {
   for (int64_t k = 0; k < nk; k++, out += FN(NR)) {
     const T *line = from + depth[k];
-    if (k + 8 < nk) __builtin_prefetch(from + depth[k + 8]);
     VSTORE(out, VLOAD(line));
     VSTORE(out + FN(VW), VLOAD(line + FN(VW)));
   }
 }
-#else
-static inline void FN(copy_run)(const T *from, T *out, int64_t n) {
-  for (int64_t i = 0; i < n; i++) out[i] = from[i];
-}
-static void FN(copy_full)(const T *from, const int64_t *depth, int64_t nk,
-                          T *out) {
-  for (int64_t k = 0; k < nk; k++, out += FN(NR))
-    memcpy(out, from + depth[k], FN(NR) * sizeof(T));
-}
-#endif
 
 static void FN(copy_runs)(const T *from, const FN(run) * run, int count,
                           const int64_t *depth, int64_t nk, T *out,
                           int64_t width) {
+  FN(pieces) p;
   if (count == 1 && run->n == FN(NR) && width == FN(NR)) {
     FN(copy_full)(from + run->from, depth, nk, out);
     return;
   }
+  FN(cut_runs)(run, count, &p);
+#define CUT(n0, n1)                                                            \
+  if (p.n[0] == n0 && p.n[1] == n1) {                                          \
+    FN(copy_pieces)(from, &p, n0, n1, depth, nk, out, width);                  \
+    return;                                                                    \
+  }
+  CUT(1, 0)
+  CUT(2, 0)
+  CUT(1, 1)
+  CUT(1, 2) CUT(2, 1) CUT(2, 2) CUT(2, 3) CUT(3, 2) CUT(3, 3)
+#undef CUT
+      FN(copy_pieces)(from, &p, p.n[0], p.n[1], depth, nk, out, width);
+}
+#else
+static void FN(copy_runs)(const T *from, const FN(run) * run, int count,
+                          const int64_t *depth, int64_t nk, T *out,
+                          int64_t width) {
   for (int64_t k = 0; k < nk; k++, out += width)
     for (int i = 0; i < count; i++)
-      FN(copy_run)(from + run[i].from + depth[k], out + run[i].at, run[i].n);
+      for (int64_t j = 0; j < run[i].n; j++)
+        out[run[i].at + j] = from[run[i].from + j + depth[k]];
 }
+#endif
 
 /* ---- depth in runs ------------------------------------------------------ */
 #ifdef VZERO
@@ -144,10 +188,9 @@ static int FN(turns)(const int64_t *depth, int64_t nk) {
 /* ---- a panel ------------------------------------------------------------ */
 static void FN(pack)(const T *from, const int64_t *lane, int64_t n,
                      const int64_t *depth, int64_t nk, T *out, int64_t width) {
-  enum { MOST = 8 };
-  FN(run) run[MOST];
-  int count = FN(find_runs)(lane, n, MOST, run);
-  if (count <= MOST && (count * 4 <= n || count == 1))
+  FN(run) run[MOST_RUNS];
+  int count = FN(find_runs)(lane, n, MOST_RUNS, run);
+  if (count <= MOST_RUNS && (count * 4 <= n || count == 1))
     FN(copy_runs)(from, run, count, depth, nk, out, width);
   else if (FN(turns)(depth, nk))
     FN(turn_runs)(from, lane, n, depth, nk, out, width);

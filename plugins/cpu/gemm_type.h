@@ -35,6 +35,34 @@ static void FN(pack_rows)(gemm *g, const T *a, int64_t ni, int64_t k,
   }
 }
 
+/* Depth [k, k + nk) of the block's columns as panels [nk][NR], some of each at
+ * a time: rows of B may be far apart. */
+static void FN(pack_columns)(gemm *g, const T *b, int64_t nj, int64_t k,
+                             int64_t nk, T *out) {
+  enum { STEP = 32 };
+  gemm_offsets(&g->k, g->b->stride + g->ak, k, nk, g->k_off);
+  for (int64_t l = 0; l < nk; l += STEP)
+    for (int64_t j = 0; j < nj; j += FN(NR)) FN(pack)
+  (b, g->n_off + j, gemm_part(nj, j, FN(NR)), g->k_off + l,
+   gemm_part(nk, l, STEP), out + j * nk + l * FN(NR), FN(NR));
+}
+
+/* Where the columns of a block are kept, packed with all their depth; or NULL.
+ */
+static T *FN(kept_columns)(gemm *g, const gemm_block *at, const T *b) {
+  if (!g->kept) return NULL;
+  int64_t number = at->j / g->columns, slot = number;
+  int64_t wide = (g->columns + FN(NR) - 1) / FN(NR) * FN(NR);
+  T *out = (T *)g->b_panel + slot * (wide * g->k.points + 64);
+  if (g->kept_now[slot] == number) return out;
+  for (int64_t k = 0, nk; k < g->k.points; k += nk) {
+    nk = gemm_part(g->k.points, k, g->depth);
+    FN(pack_columns)(g, b, at->nj, k, nk, out + k * wide);
+  }
+  g->kept_now[slot] = number;
+  return out;
+}
+
 /* Columns that do not lie one after the other in the output go by an own small
  * tile. */
 static void FN(scattered)(const gemm *g, int64_t rows, FN(work) * w, T *c,
@@ -61,7 +89,8 @@ static void FN(column_panel)(const gemm *g, const FN(work) * shared, const T *a,
   for (int64_t p = 0, i = 0, rows; p < count; p++, i += rows) {
     FN(work) w = *shared;
     rows = base + (p < longer);
-    w.a = a + i * g->a_row;
+    w.a = a + (w.steps ? 0 : i * g->a_row);
+    w.rows = g->m_off + i;
     if (packed) {
       w.a = packed + i * w.depth;
       w.a_row = 1;
@@ -69,6 +98,7 @@ static void FN(column_panel)(const gemm *g, const FN(work) * shared, const T *a,
     }
     if (line) {
       w.c = c + i * g->c_row + (at ? at[0] : 0);
+      w.fetch = g->fetch ? w.c + rows * g->c_row : NULL;
       FN(multiply)(rows, &w);
     } else {
       FN(scattered)(g, rows, &w, c + i * g->c_row, at);
@@ -76,33 +106,41 @@ static void FN(column_panel)(const gemm *g, const FN(work) * shared, const T *a,
   }
 }
 
-/* Depth [k, k + nk) of a block: rows [i, i + ni), columns [j, j + nj). a, b: of
- * row and column 0; c: of this block's first result. */
+/* Depth [k, k + nk) of a block. a, b: of row and column 0; kept: the columns
+ * packed, or NULL; c: of this block's first result. */
 static tsh_status FN(layer)(cpu_run *run, gemm *g, const gemm_block *at,
-                            const T *a, const T *b, T *c, int64_t k,
-                            int64_t nk) {
+                            const T *a, const T *b, const T *kept, T *c,
+                            int64_t k, int64_t nk) {
   FN(work)
   w = {.a_row = g->a_row,
        .a_step = g->a_step,
        .b_step = g->pack_b ? FN(NR) : g->b_step,
        .c_row = g->c_row,
        .depth = nk,
-       .first = k == 0,
-       .fetch = g->fetch && nk >= 2 * MR};
-  T *packed = g->pack_a ? (T *)g->a_panels : NULL, *panel = (T *)g->b_panel;
+       .first = k == 0};
+  int64_t wide = (g->columns + FN(NR) - 1) / FN(NR) * FN(NR);
+  T *packed = g->pack_a ? (T *)g->a_panels : NULL;
   if (packed && g->whole_a)
     packed += k * at->ni;
   else if (packed)
     FN(pack_rows)(g, a, at->ni, k, nk, packed);
-  else
+  else if (g->far_a) {
+    gemm_offsets(&g->k, g->a->stride + g->ak, k, nk, g->a_off);
+    w.steps = g->a_off;
+  } else
     a += at->i * g->a_row + k * g->a_step;
-  if (g->pack_b) gemm_offsets(&g->k, g->b->stride + g->ak, k, nk, g->k_off);
+  if (g->pack_b && !kept)
+    gemm_offsets(&g->k, g->b->stride + g->ak, k, nk, g->k_off);
   for (int64_t j = 0; j < at->nj; j += FN(NR)) {
-    w.columns = at->nj - j < FN(NR) ? at->nj - j : FN(NR);
-    w.b = b + k * g->b_step + at->j + j;
-    if (g->pack_b) {
-      FN(pack)(b, g->n_off + j, w.columns, g->k_off, nk, panel, FN(NR));
-      w.b = panel;
+    w.columns = gemm_part(at->nj, j, FN(NR));
+    if (kept) {
+      w.b = kept + k * wide + j * nk;
+    } else if (g->pack_b) {
+      FN(pack)
+      (b, g->n_off + j, w.columns, g->k_off, nk, (T *)g->b_panel, FN(NR));
+      w.b = (const T *)g->b_panel;
+    } else {
+      w.b = b + k * g->b_step + at->j + j;
     }
     if (cpu_cancelled(run)) return TSH_ECANCELLED;
     FN(column_panel)
@@ -119,16 +157,20 @@ static tsh_status FN(block)(cpu_run *run, gemm *g, const gemm_block *at) {
   tsh_status rc = TSH_OK;
   if (g->pack_b)
     gemm_offsets(&g->n, g->b->stride + g->bn, at->j, at->nj, g->n_off);
-  if (g->pack_a && g->rows_packed != at->i) {
+  if ((g->pack_a || g->far_a) && g->rows_packed != at->i) {
     gemm_offsets(&g->m, g->a->stride + g->am, at->i, at->ni, g->m_off);
-    for (int64_t k = 0; k < g->k.points && g->whole_a; k += g->depth)
+    for (int64_t k = 0; k < g->k.points && g->pack_a && g->whole_a;
+         k += g->depth)
       FN(pack_rows)
     (g, a, at->ni, k, gemm_part(g->k.points, k, g->depth),
      (T *)g->a_panels + k * at->ni);
     g->rows_packed = at->i;
   }
-  for (int64_t k = 0; k < g->k.points && rc == TSH_OK; k += g->depth)
-    rc = FN(layer)(run, g, at, a, b, c, k, gemm_part(g->k.points, k, g->depth));
+  const T *kept = FN(kept_columns)(g, at, b);
+  for (int64_t k = 0, nk; k < g->k.points && rc == TSH_OK; k += nk) {
+    nk = gemm_part(g->k.points, k, g->depth);
+    rc = FN(layer)(run, g, at, a, b, kept, c, k, nk);
+  }
   return rc == TSH_OK ? gemm_tail(run, g, at) : rc;
 }
 
@@ -176,6 +218,54 @@ static tsh_status FN(sweep)(cpu_run *run, gemm *g, const gemm_block *at) {
   return gemm_tail(run, g, at);
 }
 
+/* Columns that are contiguous along k, one row: squares are turned on the way,
+ * and nothing is packed. */
+#ifdef VZERO
+static void FN(turned_columns)(const gemm *g, const T *a, const T *b, int64_t n,
+                               T *c) {
+  enum { VW = FN(VW) };
+  int64_t depth = g->k.points;
+  const T *column[VW];
+  VEC acc = VZERO, r[VW];
+  for (int j = 0; j < VW; j++) column[j] = b + (j < n ? j : 0) * g->b_column;
+  for (int64_t k = 0; k + VW <= depth; k += VW, a += VW * g->a_step) {
+    for (int j = 0; j < VW; j++) {
+      __builtin_prefetch(column[j] + k + 4 * VW);
+      r[j] = VLOAD(column[j] + k);
+    }
+    FN(turn)(r);
+    for (int i = 0; i < VW; i++) acc = VFMA(VALL(a[i * g->a_step]), r[i], acc);
+  }
+  int64_t left = depth % VW;
+  VMASK mask = FN(first_lanes)(left);
+  for (int j = 0; j < VW; j++) r[j] = VLOADM(mask, column[j] + depth - left);
+  FN(turn)(r);
+  for (int i = 0; i < VW; i++)
+    if (i < left) acc = VFMA(VALL(a[i * g->a_step]), r[i], acc);
+  VSTOREM(FN(first_lanes)(n), c, acc);
+}
+#else
+static void FN(turned_columns)(const gemm *g, const T *a, const T *b, int64_t n,
+                               T *c) {
+  for (int64_t j = 0; j < n; j++) c[j] = 0;
+  for (int64_t k = 0; k < g->k.points; k++)
+    for (int64_t j = 0; j < n; j++)
+      c[j] = VFMA(a[k * g->a_step], b[j * g->b_column + k], c[j]);
+}
+#endif
+
+static tsh_status FN(turned)(cpu_run *run, gemm *g, const gemm_block *at) {
+  const T *a = (const T *)g->a->base + g->at_a;
+  const T *b = (const T *)g->b->base + g->at_b + at->j * g->b_column;
+  T *c = gemm_aim(run, g, at);
+  for (int64_t j = 0; j < at->nj; j += FN(VW)) {
+    if (cpu_cancelled(run)) return TSH_ECANCELLED;
+    FN(turned_columns)
+    (g, a, b + j * g->b_column, gemm_part(at->nj, j, FN(VW)), c + j);
+  }
+  return gemm_tail(run, g, at);
+}
+
 #undef T
 #undef FN
 #undef MR
@@ -185,6 +275,7 @@ static tsh_status FN(sweep)(cpu_run *run, gemm *g, const gemm_block *at) {
 #undef VLOAD
 #undef VSTORE
 #undef VLOADM
+#undef VMERGE
 #undef VSTOREM
 #undef VALL
 #undef VFMA

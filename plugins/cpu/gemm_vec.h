@@ -17,6 +17,7 @@ typedef __mmask8 FN(mask);
 #define VLOAD(p)         _mm512_loadu_pd(p)
 #define VSTORE(p, v)     _mm512_storeu_pd(p, v)
 #define VLOADM(m, p)     _mm512_maskz_loadu_pd(m, p)
+#define VMERGE(v, m, p)  _mm512_mask_loadu_pd(v, m, p)
 #define VSTOREM(m, p, v) _mm512_mask_storeu_pd(p, m, v)
 #define VALL(p)          _mm512_set1_pd(p)
 #define VFMA(a, b, c)    _mm512_fmadd_pd(a, b, c)
@@ -48,6 +49,7 @@ typedef __mmask16 FN(mask);
 #define VLOAD(p)         _mm512_loadu_ps(p)
 #define VSTORE(p, v)     _mm512_storeu_ps(p, v)
 #define VLOADM(m, p)     _mm512_maskz_loadu_ps(m, p)
+#define VMERGE(v, m, p)  _mm512_mask_loadu_ps(v, m, p)
 #define VSTOREM(m, p, v) _mm512_mask_storeu_ps(p, m, v)
 #define VALL(p)          _mm512_set1_ps(p)
 #define VFMA(a, b, c)    _mm512_fmadd_ps(a, b, c)
@@ -89,6 +91,7 @@ static inline void FN(turn)(VEC *r) {
 #define VLOAD(p)         _mm256_loadu_pd(p)
 #define VSTORE(p, v)     _mm256_storeu_pd(p, v)
 #define VLOADM(m, p)     _mm256_maskload_pd(p, m)
+#define VMERGE(v, m, p)  _mm256_or_pd(v, _mm256_maskload_pd(p, m))
 #define VSTOREM(m, p, v) _mm256_maskstore_pd(p, m, v)
 #define VALL(p)          _mm256_set1_pd(p)
 #define VFMA(a, b, c)    _mm256_fmadd_pd(a, b, c)
@@ -110,6 +113,7 @@ static inline void FN(turn)(VEC *r) {
 #define VLOAD(p)         _mm256_loadu_ps(p)
 #define VSTORE(p, v)     _mm256_storeu_ps(p, v)
 #define VLOADM(m, p)     _mm256_maskload_ps(p, m)
+#define VMERGE(v, m, p)  _mm256_or_ps(v, _mm256_maskload_ps(p, m))
 #define VSTOREM(m, p, v) _mm256_maskstore_ps(p, m, v)
 #define VALL(p)          _mm256_set1_ps(p)
 #define VFMA(a, b, c)    _mm256_fmadd_ps(a, b, c)
@@ -144,4 +148,15 @@ static inline void FN(turn)(VEC *r) {
 #else
 #define VFMA(a, b, c) fmaf(a, b, c)
 #endif
+#endif
+
+#ifdef VZERO
+/* Lanes from `at` on, before `end`. */
+static inline VMASK FN(lanes)(int64_t at, int64_t end) {
+#ifdef __AVX512F__
+  return (VMASK)(FN(first_lanes)(end) & ~FN(first_lanes)(at));
+#else
+  return _mm256_andnot_si256(FN(first_lanes)(at), FN(first_lanes)(end));
+#endif
+}
 #endif

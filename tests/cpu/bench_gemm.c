@@ -157,7 +157,7 @@ static void show(const table *t, const product *p) {
   if (t->word && !strstr(p->name, t->word)) return;
   double most = peak(t, p), took = run(t->isa, p, t->threads);
   double again = peak(t, p);
-  if (again > most) most = again;
+  if (again < most) most = again;
   printf("%-30s %10.2f us %8.1f GF/s %5.1f %%", p->name, took * 1e6,
          p->flops / took * 1e-9, 100 * p->flops / took / most);
   if (p->bytes > 0)
