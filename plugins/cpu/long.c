@@ -79,10 +79,10 @@ static void long_part(void *job, int64_t group, int worker) {
   int64_t from = group * j->group, left = w.fold->points - from;
   char *spill = mine->spill;
   if (cpu_run_begins(j->run, mine, w.prog->narg)) follow(j, mine, &w);
-  mine->spill = j->run->spill; /* its parts are the groups' */
+  if (mine != j->run) mine->spill = j->run->spill; /* parts of one memory */
   tsh_status rc = cpu_rows_pass(mine, &w, &w.code->phase[j->phase], from,
                                 left < j->group ? left : j->group);
-  mine->spill = spill;
+  if (mine != j->run) mine->spill = spill;
   keep_values(&j->of[group], w.code, w.code->phase[j->phase].fold, mine);
   cpu_job_end(&j->rc, rc);
 }
