@@ -29,9 +29,9 @@ double cpu_point_ns(const cpu_lowering *l) {
 
 /* ---- parts -------------------------------------------------------------- */
 enum {
-  SHARES = 8,   /* parts for each worker: the slow take fewer */
-  TINY = 7,     /* points of a part when all is shared, for tests */
-  GRAIN = 1000, /* ns of the smallest part */
+  SHARES = 8,  /* parts for each worker: the slow take fewer */
+  TINY = 7,    /* points of a part when all is shared, for tests */
+  GRAIN = 2000 /* ns of the smallest part, where a part costs nothing to take */
 };
 
 int cpu_threads(cpu_run *run, double ns) {
@@ -44,7 +44,8 @@ int cpu_threads(cpu_run *run, double ns) {
 int64_t cpu_cut(const cpu_run *run, double ns, int threads, int64_t points,
                 int64_t unit, int64_t *piece) {
   if ((run->force & CPU_FORCE_SHARE) && unit > TINY) unit = TINY;
-  int64_t units = (points + unit - 1) / unit, parts = (int64_t)(ns / GRAIN);
+  double grain = GRAIN + 5 * cpu_team_lag(run->team);
+  int64_t units = (points + unit - 1) / unit, parts = (int64_t)(ns / grain);
   if (parts > SHARES * threads) parts = SHARES * threads;
   if (parts > threads) parts -= parts % threads;
   if (parts < 2) parts = 2;

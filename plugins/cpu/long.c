@@ -7,7 +7,13 @@
  * nodes are combined the same way. dot is one chain and is not split. */
 #include "interp.h"
 
-enum { BLOCK = 4096, GROUPS = 64, FOLDS = 8, GRAIN = 2000 /* ns */ };
+enum { BLOCK = 4096, GROUPS = 64, FOLDS = 8, GRAIN = 1000 /* ns */ };
+
+/* Of a group, in cache lines of its own. */
+typedef struct {
+  _Alignas(64) char value[FOLDS][8];
+  char best[FOLDS][8]; /* argmax, argmin: the largest, the smallest */
+} result;
 
 typedef struct {
   cpu_run *run;
@@ -15,8 +21,7 @@ typedef struct {
   uint32_t phase;
   int64_t group, groups; /* elements of a group, number of groups */
   tsh_status rc;
-  char value[FOLDS][GROUPS * 8];  /* of the groups */
-  char beside[FOLDS][GROUPS * 8]; /* argmax, argmin: the largest, smallest */
+  result of[GROUPS];
 } long_job;
 
 /* ---- whether ------------------------------------------------------------ */
@@ -35,7 +40,7 @@ int cpu_long_row(cpu_run *run, const cpu_row_walk *w, double ns) {
   int forced = run->force & CPU_FORCE_SHARE;
   if (!run->team || len < 2 * BLOCK || !can_split(w->code)) return 0;
   if (!forced && rows >= 4 * (int64_t)cpu_team_size(run->team)) return 0;
-  if (!forced && rows > 1 && ns / (double)rows < 10 * GRAIN) return 0;
+  if (!forced && rows > 1 && ns / (double)rows < 20 * GRAIN) return 0;
   return cpu_threads(run, ns / (double)rows);
 }
 
@@ -57,17 +62,13 @@ static void follow(const long_job *j, cpu_run *mine, cpu_row_walk *w) {
   }
 }
 
-static void keep_values(long_job *j, const cpu_run *mine, int64_t group) {
-  const cpu_code *code = j->w->code;
-  cpu_span span = code->phase[j->phase].fold;
+static void keep_values(result *to, const cpu_code *code, cpu_span span,
+                        const cpu_run *mine) {
   for (uint32_t i = span.at; i < span.end; i++) {
     const cpu_folding *f = &code->fold[i];
-    int pairs = f->fold->split == CPU_SPLIT_PAIRS;
-    size_t size = pairs ? f->size_b : f->size_a;
-    memcpy(j->value[i - span.at] + (size_t)group * size, mine->reg[f->d], size);
-    if (pairs)
-      memcpy(j->beside[i - span.at] + (size_t)group * f->size_a,
-             mine->reg[f->state], f->size_a);
+    memcpy(to->value[i - span.at], mine->reg[f->d], 8);
+    if (f->fold->split == CPU_SPLIT_PAIRS)
+      memcpy(to->best[i - span.at], mine->reg[f->state], 8);
   }
 }
 
@@ -78,30 +79,36 @@ static void long_part(void *job, int64_t group, int worker) {
   int64_t from = group * j->group, left = w.fold->points - from;
   char *spill = mine->spill;
   if (cpu_run_begins(j->run, mine, w.prog->narg)) follow(j, mine, &w);
-  mine->spill = j->run->spill; /* its parts are the groups' */
+  if (mine != j->run) mine->spill = j->run->spill; /* parts of one memory */
   tsh_status rc = cpu_rows_pass(mine, &w, &w.code->phase[j->phase], from,
                                 left < j->group ? left : j->group);
-  mine->spill = spill;
-  keep_values(j, mine, group);
+  if (mine != j->run) mine->spill = spill;
+  keep_values(&j->of[group], w.code, w.code->phase[j->phase].fold, mine);
   cpu_job_end(&j->rc, rc);
 }
 
 /* ---- a row -------------------------------------------------------------- */
+static void merge_one(const long_job *j, const cpu_folding *f, uint32_t k) {
+  void *d = j->run->reg[f->d], *state = j->run->reg[f->state];
+  char value[GROUPS * 8], best[GROUPS * 8];
+  int pairs = f->fold->split == CPU_SPLIT_PAIRS;
+  size_t n = (size_t)j->groups, size = pairs ? f->size_b : f->size_a;
+  for (size_t g = 0; g < n; g++) {
+    memcpy(value + g * size, j->of[g].value[k], size);
+    memcpy(best + g * f->size_a, j->of[g].best[k], f->size_a);
+  }
+  if (f->fold->split == CPU_SPLIT_BLOCKS)
+    f->fold->merge(d, value, n);
+  else
+    f->fold->rows(d, state, pairs ? best : value, value, 1, n,
+                  CPU_FIRST | CPU_LAST);
+}
+
 static void merge(const long_job *j) {
   const cpu_code *code = j->w->code;
   cpu_span span = code->phase[j->phase].fold;
-  size_t n = (size_t)j->groups;
-  for (uint32_t i = span.at; i < span.end; i++) {
-    const cpu_folding *f = &code->fold[i];
-    void *d = j->run->reg[f->d], *state = j->run->reg[f->state];
-    const char *value = j->value[i - span.at], *best = j->beside[i - span.at];
-    if (f->fold->split == CPU_SPLIT_BLOCKS)
-      f->fold->merge(d, value, n);
-    else if (f->fold->split == CPU_SPLIT_PAIRS)
-      f->fold->rows(d, state, best, value, 1, n, CPU_FIRST | CPU_LAST);
-    else
-      f->fold->rows(d, state, value, value, 1, n, CPU_FIRST | CPU_LAST);
-  }
+  for (uint32_t i = span.at; i < span.end; i++)
+    merge_one(j, &code->fold[i], i - span.at);
 }
 
 /* Groups are aligned, of 2^k blocks each, and take some time. */
@@ -111,8 +118,7 @@ static void choose_groups(long_job *j, double ns, int threads) {
   int small = j->run->force & CPU_FORCE_SHARE;
   for (j->group = BLOCK;; j->group *= 2, each *= 2) {
     j->groups = (len + j->group - 1) / j->group;
-    if (j->groups <= GROUPS &&
-        (small || each >= GRAIN || j->groups <= 2 * threads))
+    if (j->groups <= GROUPS && (small || each >= GRAIN || j->groups <= threads))
       return;
   }
 }
@@ -120,7 +126,10 @@ static void choose_groups(long_job *j, double ns, int threads) {
 tsh_status cpu_long_rows(cpu_run *run, cpu_row_walk *w, double ns,
                          int threads) {
   const cpu_code *code = w->code;
-  long_job j = {.run = run, .w = w};
+  long_job j;
+  j.run = run;
+  j.w = w;
+  j.rc = TSH_OK;
   choose_groups(&j, ns, threads);
   cpu_cursor_set(&w->row, w->outer, 0);
   w->nrow = 1;

@@ -2,9 +2,11 @@
  * job takes to begin on all and to end, then single launches on one thread and
  * on several: the least of many tries, since others may use the machine.
  *
- *   make -C build scripts/bench/threads && build/scripts/bench/threads [N]
+ *   make -C build scripts/bench/threads
+ *   build/scripts/bench/threads [N [TASK]]
  *
- * N: the threads to compare with one, 2 if not given. */
+ * N: the threads to compare with one, 2 if not given. TASK: only those whose
+ * name begins so. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,8 +197,8 @@ static void compare(const task *k, int64_t n, uint32_t threads) {
     if (a < t1) t1 = a;
     if (b < tn) tn = b;
   }
-  printf("%-12s %10lld %10.2f %10.2f %8.2f\n", k->name, (long long)n, t1 / 1e3,
-         tn / 1e3, t1 / tn);
+  printf("%-12s %10lld %10.2f %10.2f %8.2f %8.0f\n", k->name, (long long)n,
+         t1 / 1e3, tn / 1e3, t1 / tn, cpu_team_lag(many.dev->run.team));
   close_bench(&one);
   close_bench(&many);
 }
@@ -205,18 +207,21 @@ int main(int argc, char **argv) {
   static const int64_t sizes[] = {4096,   8192,    16384,   65536,
                                   100000, 1 << 20, 4 << 20, 16 << 20};
   int threads = argc > 1 ? atoi(argv[1]) : 2;
+  const char *only = argc > 2 ? argv[2] : "";
   if (threads < 2 || threads > CPU_TEAM_MOST) {
-    fprintf(stderr, "usage: threads [N], with N from 2 to %d\n", CPU_TEAM_MOST);
+    fprintf(stderr, "usage: threads [N [TASK]], with N from 2 to %d\n",
+            CPU_TEAM_MOST);
     return 2;
   }
   printf("%d threads, us              min   median      p90\n", threads);
   fork_join(threads, "fork-join, back to back", 0, JOBS);
   fork_join(threads, "fork-join, 10 us between", 10e3, JOBS / 10);
   fork_join(threads, "fork-join, asleep", 1e6, 200);
-  printf("\n%-12s %10s %10s %7d thr %8s\n", "us", "elements", "1 thread",
-         threads, "x");
+  printf("\n%-12s %10s %10s %7d thr %8s %8s\n", "us", "elements", "1 thread",
+         threads, "x", "lag, ns");
   for (size_t k = 0; k < sizeof tasks / sizeof *tasks; k++)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-      compare(&tasks[k], sizes[i], (uint32_t)threads);
+      if (strncmp(tasks[k].name, only, strlen(only)) == 0)
+        compare(&tasks[k], sizes[i], (uint32_t)threads);
   return 0;
 }

@@ -1,9 +1,9 @@
 #!/bin/bash
 # Runs every test of one build folder: run-tests.sh BUILD [--asan]
 #
-# Finds: BUILD/tests/*.t (Criterion), tests/lua/*.lua (run by tsh),
-# tests/shell/*.sh, tsh-conform on each plugin, the graph fuzzer. Names that
-# begin with _ are helpers of the tests. --asan: a slow build, so fewer graphs.
+# Finds: BUILD/tests/*.t (Criterion), BUILD/tests/tsan/*.t, tests/lua/*.lua (run
+# by tsh), tests/shell/*.sh, tsh-conform on each plugin, the graph fuzzer. Names
+# that begin with _ are helpers of the tests. --asan: a slow build, so fewer graphs.
 # Tests read TSH (the program), TSH_BUILD, TSH_SOURCE and TSH_CONFORM.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -39,6 +39,7 @@ each() {
 
 cd "$logs"
 each unit "$build/tests/*.t" env
+each threads "$build/tests/tsan/*.t" env
 each lua "$root/tests/lua/*.lua" "$TSH" run
 each shell "$root/tests/shell/*.sh" bash
 each conform "$build/plugins/*/.libs/*.so" "$TSH_CONFORM"
