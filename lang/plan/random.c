@@ -131,11 +131,10 @@ tsh_status plan_rand(plan *p, dev *d, int dtype, const plan_shape *shape,
   tsh_status rc = check_float("rand", d, dtype, err);
   *out = NULL;
   if (rc != TSH_OK) return rc;
-  rc = dtype == TSH_f64   ? unit_f64(p, d, shape, rng, 2, 0, 0, out, err)
-       : dtype == TSH_f16 ? unit_short(p, d, shape, rng, 11, out, err)
-       : dtype == TSH_bf16
-           ? unit_short(p, d, shape, rng, 8, out, err)
-           : unit_f32(p, d, shape, rng, 1, 0, 0, out, err);
+  rc = dtype == TSH_f64    ? unit_f64(p, d, shape, rng, 2, 0, 0, out, err)
+       : dtype == TSH_f16  ? unit_short(p, d, shape, rng, 11, out, err)
+       : dtype == TSH_bf16 ? unit_short(p, d, shape, rng, 8, out, err)
+                           : unit_f32(p, d, shape, rng, 1, 0, 0, out, err);
   if (rc == TSH_OK && plan_is_half(dtype)) rc = step_cast(p, out, dtype, err);
   if (rc == TSH_OK) advance(rng, shape, each);
   return rc;

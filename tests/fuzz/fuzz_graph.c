@@ -190,10 +190,11 @@ static void report(const target *t, int n, const graph_stats *s) {
   }
 }
 
-/* Ops that a plugin device left to cpu: only CALL ops may. */
+/* Ops that a plugin device left to cpu: only CALL ops may, and those of a dtype
+ * that it can only store. */
 static int check_cpu_ops(const target *t) {
   int bad = 0;
-  if (dev_id(t->d) == 0) return 0;
+  if (dev_id(t->d) == 0 || !dev_has_op(t->d, TSH_OP_add, TSH_bf16)) return 0;
   for (int op = 16; op < 160; op++)
     if (plan_op_runs(t->p, op, 0) && op != TSH_OP_copy) {
       printf("FAIL %s: op %d ran on cpu %llu times\n", t->label, op,

@@ -119,11 +119,10 @@ static void fill_element(player *g, void *at, int dtype) {
 
 /* Of leaves, draws and casts; f32 and what bool and positions need most often.
  * No f64: some devices have none. */
-static const int dtypes[] = {TSH_f32, TSH_f32,  TSH_f32, TSH_f32, TSH_f32,
-                             TSH_i32, TSH_i64,  TSH_i64, TSH_bool, TSH_bool,
-                             TSH_f16, TSH_bf16, TSH_f16, TSH_bf16, TSH_i8,
-                             TSH_u8,  TSH_i16,  TSH_u8,  TSH_u16, TSH_u32,
-                             TSH_u64};
+static const int dtypes[] = {
+    TSH_f32, TSH_f32,  TSH_f32,  TSH_f32, TSH_f32,  TSH_i32, TSH_i64,
+    TSH_i64, TSH_bool, TSH_bool, TSH_f16, TSH_bf16, TSH_f16, TSH_bf16,
+    TSH_i8,  TSH_u8,   TSH_i16,  TSH_u8,  TSH_u16,  TSH_u32, TSH_u64};
 enum { NDTYPE = sizeof dtypes / sizeof *dtypes };
 
 static plan_node *leaf(player *g) {
@@ -488,8 +487,7 @@ static plan_node *positions(player *g) {
   if (at && draw(g, 2))
     plan_take(g->p, a, at, axis, &x, &g->err);
   else if (at)
-    plan_one_hot(g->p, at, s->dim[axis], dtypes[draw(g, NDTYPE)], &x,
-                 &g->err);
+    plan_one_hot(g->p, at, s->dim[axis], dtypes[draw(g, NDTYPE)], &x, &g->err);
   plan_drop(g->p, y);
   plan_drop(g->p, at);
   return x;
