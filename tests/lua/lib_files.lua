@@ -286,6 +286,49 @@ case("tables", "dtypes that tsh has not can be left out", function()
   end)
 end)
 
+case("tables", "a model in several files", function()
+  local folder = os.tmpname()
+  os.remove(folder)
+  os.execute("mkdir " .. folder)
+  local function index(text)
+    put(folder .. "/m.safetensors.index.json", text)
+    return folder .. "/m.safetensors.index.json"
+  end
+  write(folder .. "/a.safetensors", { l = { { w = tensor { 1, 2 } } } },
+    { metadata = { format = "pt" } })
+  write(folder .. "/b.safetensors", { l = { [2] = { w = tensor { 3 } } },
+    more = tensor(4) })
+  local head = '{"metadata": {"total_size": 1e3, "x": [1, {"y": null}, []]}, '
+  local path = index(head .. '"weight_map": {"l.1.w": "a.safetensors", '
+    .. '"l.2.w": "b.safetensors"}}')
+  local t, notes = read(path)
+  eq(t.l[1].w, { 1, 2 })
+  eq(t.l[2].w, { 3 })
+  check(t.more == nil and notes.format == "pt")
+  eq(read(path, { flat = true, dtype = "f32" })["l.2.w"], { 3 })
+  for text, why in pairs { -- order-free
+    ['{"weight_map": {"l.3.w": "a.safetensors"}}'] = "'l.3.w' is not in",
+    ['{"weight_map": {"x": "../a.safetensors"}}'] = "not in this folder",
+    ['{"weight_map": {"x": "/a.safetensors"}}'] = "not in this folder",
+    ['{"weight_map": {"x": ""}}'] = "not in this folder",
+    ['{"weight_map": {"x": "none"}}'] = "No such file",
+    ['{"weight_map": {"x": 1}}'] = "a text is missing",
+    ['{"weight_map": {"x": "a", "x": "b"}}'] = "one name",
+    ['{"weight_map": {}, "weight_map": {}}'] = "twice",
+    ['{"weight_map": {}} x'] = "after its end",
+    ['{"a": ' .. ("["):rep(100) .. '}'] = "too deep",
+    ['{"a": }'] = "a value is missing",
+    ['{"a": 1}'] = "weight_map is missing",
+    ['[]'] = "'{' is missing",
+    [''] = "'{' is missing",
+  } do
+    path = index(text)
+    local ok, e = pcall(read, path)
+    check(not ok and e:find(why, 1, true), text .. ": " .. tostring(e))
+  end
+  os.execute("rm -r " .. folder)
+end)
+
 -- ---- what a file is --------------------------------------------------------
 
 case("kinds", "the first bytes count, then format, then the ending", function()
