@@ -79,6 +79,8 @@ static tsh_status open_format(file *f, tsh_err *err) {
     return file_npz_open(f, err);
   case FILE_safetensors:
     return file_safetensors_open(f, err);
+  case FILE_json:
+    return file_json_open(f, err);
   default:
     return stream_fail(&f->s, err, "no reader for this kind of file");
   }
@@ -121,13 +123,6 @@ int file_format(const file *f) { return f->format; }
 const char *file_path(const file *f) { return f->s.path; }
 int64_t file_count(const file *f) { return f->n; }
 const file_entry *file_at(const file *f, int64_t i) { return &f->entry[i]; }
-
-int file_note(const file *f, int64_t i, const char **key, const char **value) {
-  if (i >= f->nnote) return 0;
-  *key = f->note[2 * i];
-  *value = f->note[2 * i + 1];
-  return 1;
-}
 
 /* ---- for the formats -------------------------------------------------------
  */

@@ -11,7 +11,8 @@
   X(idx, "an idx file")                                                        \
   X(npy, "an npy file")                                                        \
   X(npz, "an npz archive")                                                     \
-  X(safetensors, "a safetensors file")
+  X(safetensors, "a safetensors file")                                         \
+  X(json, "an index of safetensors files")
 
 #define FILE_X(name, doc) FILE_##name,
 enum { FILE_UNKNOWN = 0, FILE_FORMATS(FILE_X) FILE_NFORMATS };
@@ -53,7 +54,8 @@ int file_format(const file *f);
 const char *file_path(const file *f); /* borrowed */
 int64_t file_count(const file *f);    /* 0 for csv */
 const file_entry *file_at(const file *f, int64_t i);
-/* The i-th pair of the metadata; 0 past the last. */
+/* The i-th pair of the metadata, or of a json: tensor and file; 0 past the
+ * last. */
 int file_note(const file *f, int64_t i, const char **key, const char **value);
 
 /* Can file_take give elements of dtype `from` as `to`? Integers and the small

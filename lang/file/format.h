@@ -27,6 +27,11 @@ tsh_status file_measure(const file *f, file_entry *e, uint32_t each,
                         tsh_err *err);
 /* Two entries with one name are an error. */
 tsh_status file_unique(const file *f, tsh_err *err);
+/* One more pair of metadata: copies. */
+tsh_status file_add_note(file *f, const char *key, size_t nkey,
+                         const char *value, size_t nvalue, tsh_err *err);
+/* Sorts the pairs by key; are two keys equal? */
+int file_sort_notes(file *f);
 /* Packed data of n bytes can hold so many. */
 uint64_t file_most(uint64_t n, int packing);
 /* A name for a message: short and printable. Returns text. */
@@ -39,6 +44,7 @@ tsh_status file_idx_open(file *f, tsh_err *err);
 tsh_status file_npy_open(file *f, tsh_err *err);
 tsh_status file_npz_open(file *f, tsh_err *err);
 tsh_status file_safetensors_open(file *f, tsh_err *err);
+tsh_status file_json_open(file *f, tsh_err *err);
 
 /* ---- cells.c ---------------------------------------------------------------
  */

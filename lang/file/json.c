@@ -4,7 +4,7 @@
 
 tsh_status json_fail(const json *j, const char *what, tsh_err *err) {
   return stream_fail(
-      j->s, err, "header byte %llu: %s",
+      j->s, err, "%sbyte %llu: %s", j->offset ? "header " : "",
       (unsigned long long)(j->offset + (uint64_t)(j->at - j->begin)), what);
 }
 
@@ -183,4 +183,40 @@ tsh_status json_whole(json *j, int64_t *out, tsh_err *err) {
     return json_fail(j, "a whole number from 0 is missing", err);
   *out = v;
   return TSH_OK;
+}
+
+/* ---- any value --------------------------------------------------------------
+ */
+
+enum { DEPTH = 32 };
+
+static tsh_status skip_word(json *j, tsh_err *err) {
+  char *first = j->at;
+  while (j->at != j->end && *j->at &&
+         strchr("+-.0123456789abcdefghijklmnopqrstuvwxyzE", *j->at))
+    j->at++;
+  return j->at != first ? TSH_OK : json_fail(j, "a value is missing", err);
+}
+
+static tsh_status skip_list(json *j, char close, int depth, tsh_err *err) {
+  int more = !json_next(j, close);
+  tsh_status rc = TSH_OK;
+  while (rc == TSH_OK && more) {
+    const char *key;
+    size_t n;
+    if (close == '}') rc = json_key(j, &key, &n, err);
+    if (rc == TSH_OK) rc = json_skip(j, depth + 1, err);
+    if (rc == TSH_OK) rc = json_comma(j, close, &more, err);
+  }
+  return rc;
+}
+
+tsh_status json_skip(json *j, int depth, tsh_err *err) {
+  const char *text;
+  size_t n;
+  if (depth == DEPTH) return json_fail(j, "values are nested too deep", err);
+  if (json_next(j, '{')) return skip_list(j, '}', depth, err);
+  if (json_next(j, '[')) return skip_list(j, ']', depth, err);
+  if (j->at != j->end && *j->at == '"') return json_text(j, &text, &n, err);
+  return skip_word(j, err);
 }

@@ -27,6 +27,8 @@ tsh_status json_text(json *j, const char **out, size_t *n, tsh_err *err);
 tsh_status json_key(json *j, const char **out, size_t *n, tsh_err *err);
 /* Digits alone, up to 2^63 - 1. */
 tsh_status json_whole(json *j, int64_t *out, tsh_err *err);
+/* Passes any value; depth: of those around it. */
+tsh_status json_skip(json *j, int depth, tsh_err *err);
 tsh_status json_end(json *j, tsh_err *err); /* only blanks follow */
 
 #endif

@@ -193,41 +193,6 @@ out:
 /* ---- metadata
  * ---------------------------------------------------------------- */
 
-static tsh_status add_note(file *f, const char *key, size_t nkey,
-                           const char *value, size_t nvalue, tsh_err *err) {
-  char **note = f->note;
-  if ((f->nnote & (f->nnote - 1)) == 0) {
-    size_t room = f->nnote ? (size_t)f->nnote * 4 : 2;
-    note = realloc(note, room * sizeof *note);
-    if (!note)
-      return dev_fail(err, TSH_ENOMEM, "%.400s: no memory for its metadata",
-                      f->s.path);
-    f->note = note;
-  }
-  note += 2 * f->nnote;
-  note[0] = file_copy(f, key, nkey, err);
-  note[1] = note[0] ? file_copy(f, value, nvalue, err) : NULL;
-  if (note[1]) {
-    f->nnote++;
-    return TSH_OK;
-  }
-  free(note[0]);
-  return TSH_ENOMEM;
-}
-
-static int by_key(const void *a, const void *b) {
-  return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* The order of the pairs is nobody's: they are sorted. */
-static tsh_status check_notes(json *j, file *f, tsh_err *err) {
-  if (f->nnote) qsort(f->note, (size_t)f->nnote, 2 * sizeof *f->note, by_key);
-  for (int64_t i = 1; i < f->nnote; i++)
-    if (strcmp(f->note[2 * i - 2], f->note[2 * i]) == 0)
-      return json_fail(j, "two metadata have one name", err);
-  return TSH_OK;
-}
-
 static tsh_status take_metadata(json *j, file *f, tsh_err *err) {
   int more = 1;
   tsh_status rc;
@@ -238,10 +203,11 @@ static tsh_status take_metadata(json *j, file *f, tsh_err *err) {
     size_t nkey, nvalue;
     TRY(json_key(j, &key, &nkey, err));
     TRY(json_text(j, &value, &nvalue, err));
-    TRY(add_note(f, key, nkey, value, nvalue, err));
+    TRY(file_add_note(f, key, nkey, value, nvalue, err));
     TRY(json_comma(j, '}', &more, err));
   }
-  rc = check_notes(j, f, err);
+  if (file_sort_notes(f))
+    return json_fail(j, "two metadata have one name", err);
 out:
   return rc;
 }

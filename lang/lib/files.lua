@@ -113,6 +113,14 @@ local function nest(who, path, result, made, name, x)
   at[k] = x
 end
 
+local function put(who, path, o, result, made, name, x)
+  if o.flat then
+    result[name] = x
+  else
+    nest(who, path, result, made, name, x)
+  end
+end
+
 -- ---- formats ---------------------------------------------------------------
 
 local function take_csv(who, file, o)
@@ -147,11 +155,7 @@ local function take_all(who, file, o, path)
   for i, e in ipairs(core.file_entries(file)) do
     if not left_out(path, e, o) then
       local x = core.file_take(who, file, i, o.dtype, o.device)
-      if o.flat then
-        result[e.name] = x
-      else
-        nest(who, path, result, made, e.name, x)
-      end
+      put(who, path, o, result, made, e.name, x)
     end
   end
   return result
@@ -161,12 +165,39 @@ local function take_safetensors(who, file, o, path)
   return take_all(who, file, o, path), core.file_notes(file)
 end
 
+-- A model in several files, which an index names.
+local function take_index(who, file, o, path)
+  local map, folder = core.file_notes(file), path:match("^.*/") or ""
+  local shards, result, made, notes = {}, {}, {}, {}
+  for name, shard in pairs(map) do -- order-free
+    shards[shard] = shards[shard] or {}
+    shards[shard][name] = true
+  end
+  for _, shard in ipairs(tree.sorted_keys(shards, path)) do
+    local part = core.file_open(who, folder .. shard, "safetensors")
+    for i, e in ipairs(core.file_entries(part)) do
+      if shards[shard][e.name] and not left_out(folder .. shard, e, o) then
+        local x = core.file_take(who, part, i, o.dtype, o.device)
+        put(who, path, o, result, made, e.name, x)
+      end
+      shards[shard][e.name] = nil
+    end
+    local lack = tree.sorted_keys(shards[shard], shard)[1]
+    if lack then
+      core.fail(("%s: %s: '%s' is not in %s"):format(who, path, lack, shard))
+    end
+    for k, v in pairs(core.file_notes(part)) do notes[k] = v end -- order-free
+    core.file_close(part)
+  end
+  return result, notes
+end
+
 local takers = { csv = take_csv, idx = take_idx, npy = take_one,
-  npz = take_all, safetensors = take_safetensors }
+  npz = take_all, safetensors = take_safetensors, json = take_index }
 
 -- Which options a format has besides dtype, device and format.
 local options_of = { csv = "labels", idx = "labels", npy = "",
-  npz = "flat skip", safetensors = "flat skip" }
+  npz = "flat skip", safetensors = "flat skip", json = "flat skip" }
 
 local function check_fit(who, path, format, o)
   for _, k in ipairs { "labels", "flat", "skip" } do
@@ -201,7 +232,8 @@ end
 ---
 --- npz, safetensors: a table. A name like "layers.1.w" becomes nested keys,
 --- t.layers[1].w; a part that is a whole number is an integer key. flat=true
---- keeps the names. The second result of safetensors is its metadata, a table
+--- keeps the names. Of a model in several files, read the index that names
+--- them, model.safetensors.index.json. The second result of safetensors is its metadata, a table
 --- of strings. skip=true leaves out what has a dtype that tsh has not.
 ---
 --- csv: f32 [rows, columns], and the array of names when the file begins with

@@ -49,7 +49,7 @@ static void read_entry(file *f, int64_t i, tsh_err *err) {
 }
 
 static void read_path(const char *path, uint64_t size) {
-  for (int format = FILE_idx; format <= FILE_safetensors; format++) {
+  for (int format = FILE_idx; format < FILE_NFORMATS; format++) {
     tsh_err err = {.size = sizeof err};
     file *f;
     tsh_status rc = file_open(path, format, NULL, &f, &err);
