@@ -38,8 +38,8 @@ typedef struct {
 typedef struct {
   const tsh_prog *prog;
   cpu_space batch, m, n, k;
-  cpu_space out;  /* axes m, then n, joined where the tail allows it */
-  int out_m;      /* how many of them are rows */
+  cpu_space out; /* axes m, then n, joined where the tail allows it */
+  int out_m;     /* how many of them are rows */
   uint8_t out_of[TSH_MAX_RANK]; /* stride of axis k in run->place */
   int am, bn, ak; /* first stride of the axes m, n and k in run->place */
   const cpu_place *a, *b, *c; /* c: the output, or NULL: there is a tail */

@@ -374,7 +374,8 @@ static plan_node *view(player *g) {
   case 1:
     return permute(g, a);
   case 5:
-    return windows(g, a, (int)draw(g, 3) % ((int)plan_shape_of(a)->rank + 1) - 1);
+    return windows(g, a,
+                   (int)draw(g, 3) % ((int)plan_shape_of(a)->rank + 1) - 1);
   case 6:
     return custom(g, a);
   case 2:
@@ -485,8 +486,7 @@ static plan_node *convolve(player *g) {
             plan_shape_get(g->p, (int)s->rank + 1, row, NULL), host, &k,
             &g->err);
   g->used |= MATMUL;
-  if (b && k)
-    plan_dot(g->p, k, b, UINT32_C(1) << s->rank, 0, &x, &g->err);
+  if (b && k) plan_dot(g->p, k, b, UINT32_C(1) << s->rank, 0, &x, &g->err);
   plan_drop(g->p, w);
   plan_drop(g->p, k);
   plan_drop(g->p, b);
@@ -504,8 +504,7 @@ static plan_node *interleave(player *g, plan_node *a, plan_node *b, int axis) {
   wide = plan_shape_get(g->p, (int)s->rank + 1, dim, NULL);
   plan_reshape(g->p, a, wide, &part[0], &g->err);
   plan_reshape(g->p, b, wide, &part[1], &g->err);
-  if (part[0] && part[1])
-    plan_cat(g->p, part, 2, axis + 1, &y, &g->err);
+  if (part[0] && part[1]) plan_cat(g->p, part, 2, axis + 1, &y, &g->err);
   memcpy(dim, s->dim, sizeof dim);
   dim[axis] *= 2;
   if (y)
