@@ -118,11 +118,16 @@ end
 
 local diff_input, diff_weight
 
+-- The gradient of a plain sum is one number, which the planner does not write;
+-- but a product that reads each element often is fast on memory only.
+local function written(g) return g * 1 end
+
 -- xp is x with its border: given beside x, it is made once for this and the
 -- gradient of the weights, which a second gradient follows back to x.
 local function diff_forward(x, xp, w, geometry)
   return custom_grad(function(_, b, v) return forward(b, v, geometry) end,
     function(g, _, b, v)
+      g = written(g)
       return function() return diff_input(g, v, geometry) end, nil,
         function() return diff_weight(b, g, geometry) end
     end)(x, xp, w)
@@ -131,6 +136,7 @@ end
 function diff_input(g, w, geometry)
   return custom_grad(function(a, b) return to_input(a, b, geometry) end,
     function(d, a, b)
+      d = written(d)
       local dp = bordered(d, geometry)
       return function() return diff_forward(d, dp, b, geometry) end,
         function() return diff_weight(dp, a, geometry) end

@@ -330,11 +330,8 @@ static uint32_t build_compute(graph *gr, uint32_t i, int kind) {
                   : graph_input(gr, w->in[k]);
   if (x->op == TSH_OP_index_add && gr->g[n.in[2]].kind == G_EMPTY)
     return n.in[0];                                      /* nothing to add */
-  /* A CALL reads memory; a dot reads each element often, if there is one. */
-  for (uint32_t k = 0; (kind == G_CALL || x->op == TSH_OP_dot) && k < n.nin;
-       k++) {
-    const gnode *b = &gr->g[graph_base(gr, n.in[k])];
-    if (graph_is_generator(b) && (kind == G_CALL || b->kind != G_EMPTY) &&
+  for (uint32_t k = 0; kind == G_CALL && k < n.nin; k++) /* reads memory */
+    if (graph_is_generator(&gr->g[graph_base(gr, n.in[k])]) &&
         (n.in[k] = graph_copy(gr, n.in[k], i)) == NO)
       return NO;
   }
@@ -409,8 +406,7 @@ static void count_uses(graph *gr) {
     for (int k = 0; k < 3; k++) count_use(gr, w->in[k]);
   }
   for (uint32_t i = gr->t->n; i-- > 0;) /* detach is used as its input is */
-    if (plan_is_same(gr->t->node[i]->op) &&
-        !(gr->t->word[i].in[0] & IN_LEAF))
+    if (plan_is_same(gr->t->node[i]->op) && !(gr->t->word[i].in[0] & IN_LEAF))
       gr->trace_uses[gr->t->word[i].in[0]] +=
           gr->trace_uses[i] + (gr->live[i] != 0) - 1;
 }

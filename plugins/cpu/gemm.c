@@ -157,8 +157,9 @@ static void *gemm_aim(cpu_run *run, gemm *g, const gemm_block *at) {
 static tsh_status gemm_tail(cpu_run *run, const gemm *g, const gemm_block *at) {
   const cpu_code *code = &g->prog->tail;
   int64_t all = g->n.points;
-  size_t block = cpu_block(&g->out, CPU_LANES);
+  size_t block;
   if (g->c) return TSH_OK;
+  block = cpu_block(&g->out, CPU_LANES);
   cpu_space_kinds(run, code, &g->out, 0);
   if (at->nj == all)
     return cpu_walk(run, code, &g->out, at->i * all, at->ni * all, block);
