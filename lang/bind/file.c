@@ -51,11 +51,12 @@ int lt_file_entries(lua_State *L) {
   lua_createtable(L, (int)n, 0);
   for (int64_t i = 0; i < n; i++) {
     const file_entry *e = file_at(f, i);
-    lua_createtable(L, 0, 2);
+    lua_createtable(L, 0, 3);
     lua_pushstring(L, e->name);
     lua_setfield(L, -2, "name");
     lua_pushstring(L, e->why ? e->why : plan_dtype_name(e->dtype));
     lua_setfield(L, -2, e->why ? "why" : "dtype");
+    if (e->foreign) lua_pushboolean(L, 1), lua_setfield(L, -2, "foreign");
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   return 1;

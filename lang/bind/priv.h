@@ -337,7 +337,7 @@ void lt_shape_open(lua_State *L);
 void lt_functions_open(lua_State *L, int globals, int methods, int own);
 int lt_functions_list(lua_State *L); /* pushes the table as Lua tables */
 
-/* tsh.c, core.c, tape.c, csv.c, file.c, lib.c */
+/* tsh.c, core.c, tape.c, csv.c, file.c, write.c, lib.c */
 int lt_tsh_ops(lua_State *L);
 int lt_op_find(const char *name); /* 0: there is none */
 const char *lt_op_name(int op);
@@ -347,6 +347,7 @@ int lt_file_close(lua_State *L);
 int lt_file_entries(lua_State *L);
 int lt_file_notes(lua_State *L);
 int lt_file_take(lua_State *L);
+int lt_file_write(lua_State *L);
 struct file *lt_file_get(lua_State *L, int i); /* that is open */
 int lt_open_tsh(lua_State *L);
 int lt_open_tsh_core(lua_State *L);

@@ -73,6 +73,12 @@ static tsh_status open_format(file *f, tsh_err *err) {
     return TSH_OK;
   case FILE_idx:
     return file_idx_open(f, err);
+  case FILE_npy:
+    return file_npy_open(f, err);
+  case FILE_npz:
+    return file_npz_open(f, err);
+  case FILE_safetensors:
+    return file_safetensors_open(f, err);
   default:
     return stream_fail(&f->s, err, "no reader for this kind of file");
   }
@@ -224,7 +230,9 @@ tsh_status file_begin(file *f, int64_t i, int dtype, tsh_err *err) {
   cursor_close(&f->c);
   f->now = e;
   f->dtype = dtype ? dtype : e->dtype;
-  if (e->why) return stream_fail(&f->s, err, "%s", e->why);
+  if (e->why)
+    return stream_fail(&f->s, err, "%.200s%s%s", e->name, *e->name ? ": " : "",
+                       e->why);
   if (!file_converts(e->dtype, f->dtype))
     return stream_fail(&f->s, err, "it holds %s, which does not become %s here",
                        plan_dtype_name(e->dtype), plan_dtype_name(f->dtype));

@@ -26,9 +26,10 @@ int file_format_find(const char *name);   /* FILE_UNKNOWN when unknown */
  * with the path and say what is wrong where. TSH_EIO: cannot be read;
  * TSH_EINVAL: not what it should be; TSH_ENOMEM; TSH_ECANCELLED. --- */
 typedef struct {
-  char *name; /* UTF-8 without zero bytes; "" in idx, npy */
-  char *why;  /* NULL, or why tsh cannot read the elements */
-  int dtype;  /* as in the file; 0 when why is set */
+  char *name;  /* UTF-8 without zero bytes; "" in idx, npy */
+  char *why;   /* NULL, or why tsh cannot read the elements */
+  int foreign; /* with why: no tensor at all, as a text in an npz */
+  int dtype;   /* as in the file; 0 when why is set */
   int rank;
   int64_t dim[PLAN_RANK];
   uint64_t bytes; /* of all elements, as in the file */
@@ -64,6 +65,40 @@ int file_converts(int from, int to);
 tsh_status file_begin(file *f, int64_t i, int dtype, tsh_err *err);
 tsh_status file_take(file *f, void *to, uint64_t bytes, tsh_err *err);
 tsh_status file_end(file *f, tsh_err *err);
+
+/* ---- writing ---------------------------------------------------------------
+ * The whole is written to a new file in the same folder, which takes the place
+ * of the old one when all is on the disk: whatever fails, or kills the process,
+ * leaves the old file as it was. What is no regular file (a pipe, a terminal)
+ * is written to directly. A link is followed. --- */
+typedef struct {
+  const char *name; /* "" in npy, csv */
+  int dtype, rank;
+  int64_t dim[PLAN_RANK];
+} file_item;
+
+typedef struct {
+  int format; /* csv, npy, npz, safetensors */
+  int packed; /* npz: deflated */
+  const file_item *item;
+  int64_t n;
+  const char *const *note;   /* safetensors: key, value, ... */
+  int64_t nnote;             /* pairs */
+  const char *const *header; /* csv: names of columns, or NULL */
+  int64_t nheader;
+} file_content;
+
+typedef struct file_out file_out;
+
+/* content is borrowed until the end. */
+tsh_status file_create(const char *path, const file_content *content,
+                       const uint32_t *cancel, file_out **out, tsh_err *err);
+/* The elements of the next item, row-major. */
+tsh_status file_put(file_out *o, const void *cells, tsh_err *err);
+/* After the last item: the file is there, under its name. */
+tsh_status file_commit(file_out *o, tsh_err *err);
+/* Frees o; what was not committed is removed. Takes NULL. */
+void file_discard(file_out *o);
 
 /* ---- tables in text ------------------------------------------------------ */
 /* A table of numbers read from a file; owned: file_table_free. */

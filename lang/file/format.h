@@ -34,7 +34,11 @@ const char *file_show(const char *name, size_t n, char *text, size_t size);
 
 /* ---- the formats ----------------------------------------------------------
  */
+/* Each fills the list of entries. */
 tsh_status file_idx_open(file *f, tsh_err *err);
+tsh_status file_npy_open(file *f, tsh_err *err);
+tsh_status file_npz_open(file *f, tsh_err *err);
+tsh_status file_safetensors_open(file *f, tsh_err *err);
 
 /* ---- cells.c ---------------------------------------------------------------
  */
