@@ -311,6 +311,15 @@ static uint32_t build_leaf(graph *gr, uint32_t k) {
   return graph_intern(gr, &n);
 }
 
+/* Must operand `in` lie in memory? A CALL reads nothing else; a dot reads each
+ * element often, and its better kernels know memory only. */
+static int reads_memory(const graph *gr, int op, uint32_t in) {
+  const gnode *n;
+  if (op != TSH_OP_dot && plan_ops[op].class_ != OP_CALL) return 0;
+  n = &gr->g[graph_base(gr, in)];
+  return graph_is_generator(n) && (op != TSH_OP_dot || n->kind != G_EMPTY);
+}
+
 static uint32_t build_compute(graph *gr, uint32_t i, int kind) {
   plan_node *x = gr->t->node[i];
   const trace_word *w = &gr->t->word[i];
@@ -330,14 +339,10 @@ static uint32_t build_compute(graph *gr, uint32_t i, int kind) {
                   : graph_input(gr, w->in[k]);
   if (x->op == TSH_OP_index_add && gr->g[n.in[2]].kind == G_EMPTY)
     return n.in[0];                                      /* nothing to add */
-  /* A CALL reads memory; a dot reads each element often, if there is one. */
-  for (uint32_t k = 0; (kind == G_CALL || x->op == TSH_OP_dot) && k < n.nin;
-       k++) {
-    const gnode *b = &gr->g[graph_base(gr, n.in[k])];
-    if (graph_is_generator(b) && (kind == G_CALL || b->kind != G_EMPTY) &&
+  for (uint32_t k = 0; k < n.nin; k++)
+    if (reads_memory(gr, x->op, n.in[k]) &&
         (n.in[k] = graph_copy(gr, n.in[k], i)) == NO)
       return NO;
-  }
   return kind == G_FULL ? graph_intern(gr, &n) : add_compute(gr, &n);
 }
 

@@ -38,7 +38,9 @@ typedef struct {
 typedef struct {
   const tsh_prog *prog;
   cpu_space batch, m, n, k;
-  cpu_space out;  /* axes m, then n */
+  cpu_space out;  /* axes m, then n, joined where the tail allows it */
+  int out_m;      /* how many of them are rows */
+  uint8_t out_of[TSH_MAX_RANK]; /* stride of axis k in run->place */
   int am, bn, ak; /* first stride of the axes m, n and k in run->place */
   const cpu_place *a, *b, *c; /* c: the output, or NULL: there is a tail */
   /* How it is done. */
@@ -119,9 +121,9 @@ static void choose_results(cpu_run *run, gemm *g) {
 /* The tile, rows of `wide`, as argument narg of the tail. */
 static void tile_strides(cpu_run *run, const gemm *g, int64_t wide) {
   int64_t *stride = run->tail_place[g->prog->narg].stride, step = 1;
-  int m = g->m.rank, n = g->n.rank;
-  for (int k = n; k-- > 0; step *= g->n.ext[k]) stride[m + k] = step;
-  for (int k = m; k-- > 0; wide *= g->m.ext[k]) stride[k] = wide;
+  int k = g->out.rank;
+  for (; k-- > g->out_m; step *= g->out.ext[k]) stride[k] = step;
+  for (k = g->out_m; k-- > 0; wide *= g->out.ext[k]) stride[k] = wide;
 }
 
 /* Where the results of a block are to be computed. With c_off, of column 0. */
@@ -216,29 +218,50 @@ static void choose_sides(cpu_run *run, gemm *g) {
   g->am = g->bn, g->bn = at;
 }
 
-/* The places of the tail: axes m, then n. */
-static void find_tail(cpu_run *run, gemm *g) {
-  const tsh_prog *prog = g->prog;
-  int m = g->m.rank, n = g->n.rank;
-  for (int i = 0; i < prog->narg; i++) {
-    const int64_t *from = g->place[i].stride;
-    int64_t *to = run->tail_place[i].stride;
-    for (int k = 0; k < m; k++) to[k] = from[g->am + k];
-    for (int k = 0; k < n; k++) to[m + k] = from[g->bn + k];
+/* The places of the tail. */
+static void find_tail(cpu_run *run, const gemm *g) {
+  for (int i = 0; i < g->prog->narg; i++)
+    for (int k = 0; k < g->out.rank; k++)
+      run->tail_place[i].stride[k] = g->place[i].stride[g->out_of[k]];
+}
+
+/* May an axis with the stride `at` of run->place be joined to the last one of
+ * out? An operand, which the tail does not read, often forbids it to the
+ * product: windows of an image. */
+static int joins_out(const gemm *g, int at, int64_t ext, int64_t lin) {
+  const cpu_code *code = &g->prog->tail;
+  int last = g->out.rank - 1;
+  if (g->out.lin[last] != lin * ext) return 0;
+  for (uint32_t i = 0; i < code->nport; i++) {
+    const int64_t *stride = g->place[code->port[i].arg].stride;
+    if (code->port[i].arg != g->prog->narg &&
+        stride[g->out_of[last]] != stride[at] * ext)
+      return 0;
+  }
+  return 1;
+}
+
+static void add_out(gemm *g, const cpu_space *axes, int first) {
+  cpu_space *out = &g->out;
+  int before = out->rank;
+  for (int k = 0; k < axes->rank; k++) {
+    int64_t ext = axes->ext[k];
+    if (out->rank > before && joins_out(g, first + k, ext, axes->lin[k]))
+      out->ext[out->rank - 1] *= ext;
+    else
+      out->ext[out->rank++] = ext;
+    out->lin[out->rank - 1] = axes->lin[k];
+    g->out_of[out->rank - 1] = (uint8_t)(first + k);
   }
 }
 
 static void find_out(gemm *g) {
-  int m = g->m.rank;
-  cpu_space *out = &g->out;
-  *out = g->m;
-  out->rank += g->n.rank;
-  out->points *= g->n.points;
-  for (int k = 0; k < g->n.rank; k++) {
-    out->ext[m + k] = g->n.ext[k];
-    out->lin[m + k] = g->n.lin[k];
-  }
-  g->lanes = gemm_part(out->points, 0, CPU_LANES);
+  g->out.rank = 0;
+  add_out(g, &g->m, g->am);
+  g->out_m = g->out.rank;
+  add_out(g, &g->n, g->bn);
+  g->out.points = g->m.points * g->n.points;
+  g->lanes = gemm_part(g->out.points, 0, CPU_LANES);
 }
 
 /* ---- how it is done ----------------------------------------------------- */

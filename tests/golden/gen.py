@@ -454,7 +454,14 @@ LAYOUT = [
     ('maximum(x, y)', 'FI', larger, 0, ('column', 'row')),
     ('where(m, x, y)', 'FIB', None, 0, ('matrix', 'row')),
     ('diff(x)', 'FI', torch.diff, 0, 'cube'),
+    (f'unfold(x, {ax(2)}, 2)', 'FIB', lambda x: x.unfold(2, 2, 1), 0, 'cube'),
+    (f'unfold(x, {ax(-1)}, 3, 1)', 'F', lambda x: x.unfold(-1, 3, 1), 0,
+     'cube'),
+    (f'unfold(x, {ax(0)}, 2, 2)', 'F', lambda x: x.unfold(0, 2, 2), 0, 'tall'),
+    (f'unfold(x, {ax(0)}, 3, 2)', 'F', lambda x: x.unfold(0, 3, 2), 0, 'long'),
+    (f'unfold(x, {ax(0)}, 2, 5)', 'F', lambda x: x.unfold(0, 2, 5), 0, 'long'),
 ]
+INPUTS['long'] = (CUBE[:13], WHOLE_CUBE[:11] + [3, 4], None, (13,))
 INPUTS['two_'] = (CUBE[20:22], WHOLE_CUBE[20:22], BITS[20:22], (2,))
 
 # With an input of positions p, which Lua gets shifted.
@@ -468,6 +475,125 @@ POSITIONS = [
      lambda x, y, p: x.index_add(0, p, y), ('tall', 'three3'), 'at'),
 ]
 INPUTS['three3'] = (CUBE[15:24], WHOLE_CUBE[15:24], None, (3, 3))
+
+# Quarters, so that every sum and product is exact whatever its order.
+
+
+def quarters(seed, *shape):
+    n = math.prod(shape)
+    values = [((k * k + 5 * k + seed) * 7 % 17 - 8) * 0.25 for k in range(n)]
+    return (values, [int(4 * v) for v in values], None, shape)
+
+
+INPUTS.update({
+    'image': quarters(0, 2, 4, 6, 5), 'wave': quarters(1, 2, 4, 9),
+    'small': quarters(2, 2, 4, 3, 2), 'plane': quarters(3, 3, 7, 8),
+    'k33': quarters(4, 2, 4, 3, 3), 'k22': quarters(5, 6, 4, 2, 2),
+    'k11': quarters(6, 3, 4, 1, 1), 'k32_2': quarters(7, 4, 2, 3, 2),
+    'k33_4': quarters(8, 8, 1, 3, 3), 'k3': quarters(9, 3, 4, 3),
+    'k2_2': quarters(10, 2, 2, 2), 't32': quarters(11, 4, 3, 3, 2),
+    't33_2': quarters(12, 4, 2, 3, 3), 't3': quarters(13, 4, 2, 3),
+    'p33': quarters(14, 2, 3, 3, 3),
+    'bias2': quarters(15, 2), 'bias4': quarters(16, 4),
+})
+INPUTS['holes'] = ([NAN, 1.0, 2.0, 2.0, 3.0, NAN, 0.5, 2.0, NAN, -INF, -INF,
+                    -INF, INF, INF, -INF, NAN, INF, 0.0, 1.0, NAN, 4.0, 1.5,
+                    2.5, NAN, 3.5], None, None, (1, 1, 5, 5))
+
+
+def options(d, renamed):
+    """A dictionary as the options of Lua."""
+    def text(v):
+        if isinstance(v, bool):
+            return str(v).lower()
+        if isinstance(v, str):
+            return f'"{v}"'
+        return '{%s}' % str(v)[1:-1] if isinstance(v, tuple) else str(v)
+    return '{%s}' % ', '.join(f'{renamed.get(k, k)}={text(v)}'
+                              for k, v in d.items())
+
+
+def convolution(name, names, **o):
+    """A row for conv1d, conv2d and their transposes; names: x, w, bias."""
+    theirs = getattr(torch.nn.functional, name)
+    text = options(o, {})
+    if len(names) == 3:
+        text = text[:-1] + (', ' if o else '') + 'bias=z}'
+    return (f'{name}(x, y, {text})', 'F', lambda *a: theirs(*a, **o), 0, names)
+
+
+POOL = {'kernel_size': 'kernel', 'ceil_mode': 'ceil',
+        'count_include_pad': 'count_pad'}
+
+
+def pool(name, x, **o):
+    theirs = getattr(torch.nn.functional, name)
+    ulp = 1 if name.startswith('avg') else 0
+    return (f'{name}(x, {options(o, POOL)})', 'F', lambda a: theirs(a, **o),
+            ulp, (x,))
+
+
+WINDOWS = [
+    convolution('conv2d', ('image', 'k33')),
+    convolution('conv2d', ('image', 'k33', 'bias2'), padding=1),
+    convolution('conv2d', ('image', 'k33'), stride=2, padding=1),
+    convolution('conv2d', ('image', 'k33'), stride=(1, 3), padding=(2, 0)),
+    convolution('conv2d', ('image', 'k33'), dilation=2, padding=2),
+    convolution('conv2d', ('image', 'k33'), dilation=(2, 1), stride=2,
+                padding=(3, 1)),
+    convolution('conv2d', ('image', 'k22'), padding='same'),
+    convolution('conv2d', ('image', 'k22'), padding='valid', stride=4),
+    convolution('conv2d', ('image', 'k11'), stride=2),
+    convolution('conv2d', ('image', 'k32_2', 'bias4'), groups=2, padding=1),
+    convolution('conv2d', ('image', 'k33_4'), groups=4, stride=2, padding=1),
+    convolution('conv2d', ('image', 'k33_4'), groups=4, dilation=2, padding=2,
+                stride=3),
+    convolution('conv2d', ('plane', 'p33'), padding=1),
+    convolution('conv1d', ('wave', 'k3')),
+    convolution('conv1d', ('wave', 'k3'), stride=2, padding=2, dilation=2),
+    convolution('conv1d', ('wave', 'k2_2', 'bias2'), groups=2, padding='same'),
+    convolution('conv_transpose2d', ('small', 't32')),
+    convolution('conv_transpose2d', ('small', 't32'), stride=2, padding=1,
+                output_padding=1),
+    convolution('conv_transpose2d', ('small', 't33_2', 'bias4'), stride=(2, 3),
+                groups=2, padding=(0, 2), output_padding=(1, 2)),
+    convolution('conv_transpose2d', ('small', 't32'), stride=2, dilation=3,
+                output_padding=2),
+    convolution('conv_transpose1d', ('wave', 't3'), stride=2, padding=1),
+    pool('max_pool2d', 'image', kernel_size=2),
+    pool('max_pool2d', 'image', kernel_size=2, ceil_mode=True),
+    pool('max_pool2d', 'image', kernel_size=3, stride=2, padding=1),
+    pool('max_pool2d', 'image', kernel_size=(2, 3), stride=1, dilation=(2, 1)),
+    pool('max_pool2d', 'image', kernel_size=3, stride=2, padding=1,
+         ceil_mode=True),
+    pool('max_pool2d', 'image', kernel_size=2, stride=3, padding=1),
+    pool('max_pool2d', 'plane', kernel_size=6, stride=1, padding=3),
+    pool('max_pool2d', 'plane', kernel_size=(7, 4), stride=2, padding=(0, 2),
+         ceil_mode=True),
+    pool('max_pool2d', 'holes', kernel_size=2, stride=1),
+    pool('max_pool2d', 'holes', kernel_size=2, padding=1),
+    pool('max_pool2d', 'holes', kernel_size=5, padding=2, dilation=1),
+    pool('max_pool2d', 'holes', kernel_size=(3, 9), padding=(1, 4), stride=2),
+    pool('max_pool1d', 'wave', kernel_size=3, stride=2, padding=1),
+    pool('avg_pool2d', 'image', kernel_size=2),
+    pool('avg_pool2d', 'image', kernel_size=3, stride=2, padding=1),
+    pool('avg_pool2d', 'image', kernel_size=3, stride=2, padding=1,
+         count_include_pad=False),
+    pool('avg_pool2d', 'image', kernel_size=(2, 3), stride=(3, 2),
+         padding=(1, 0), ceil_mode=True),
+    pool('avg_pool2d', 'image', kernel_size=3, stride=2, padding=1,
+         ceil_mode=True, count_include_pad=False),
+    pool('avg_pool2d', 'plane', kernel_size=6, stride=1, padding=3),
+    pool('avg_pool1d', 'wave', kernel_size=4, stride=3, padding=2),
+    ('adaptive_avg_pool2d(x, 1)', 'F',
+     lambda x: torch.nn.functional.adaptive_avg_pool2d(x, 1), 1, ('image',)),
+    ('adaptive_avg_pool2d(x, {2, 3})', 'F',
+     lambda x: torch.nn.functional.adaptive_avg_pool2d(x, (2, 3)), -2,
+     ('image',)),
+    ('adaptive_avg_pool2d(x, {5, 4})', 'F',
+     lambda x: torch.nn.functional.adaptive_avg_pool2d(x, (5, 4)), -2,
+     ('plane',)),
+]
 
 # ---- writing ----------------------------------------------------------------
 
@@ -620,6 +746,13 @@ def creation(w):
                        f'{values_text(y)}')
 
 
+def convolutions():
+    w = Writer('conv.txt')
+    for lua, kinds, f, ulp, names in WINDOWS:
+        w.row(lua, kinds, f, ulp, names)
+    w.save()
+
+
 def losses():
     w = Writer('loss.txt')
     label = [2, 0]
@@ -637,4 +770,5 @@ if __name__ == '__main__':
     elementwise()
     reductions()
     layouts()
+    convolutions()
     losses()

@@ -3,7 +3,8 @@
 dofile((arg[0]:match("^.*/") or "") .. "_prelude.lua")
 
 local folder = here .. "../golden/"
-local files = { "elementwise.txt", "reduce.txt", "layout.txt", "loss.txt", "nn.txt" }
+local files = { "elementwise.txt", "reduce.txt", "layout.txt", "conv.txt",
+  "loss.txt", "nn.txt" }
 local inputs, lacking = {}, {}
 
 -- ---- reading ---------------------------------------------------------------
@@ -170,8 +171,9 @@ local signs = { neg = "-x", add = "x + y", sub = "x - y", mul = "x * y",
   div = "x / y", floordiv = "x // y", mod = "x % y", pow = "x ^ y",
   bitand = "x & y", bitor = "x | y", bitnot = "~x", shl = "x <<",
   shr = "x >>", iota = "arange", slice = "x[", dot = "matmul",
-  expand = "broadcast_to", index_add = "add_at", index = "take(" }
-local elsewhere = { copy = true, random = true, detach = true, to = true }
+  expand = "broadcast_to", index_add = "add_at", index = "take(", windows = "unfold" }
+local elsewhere = { copy = true, custom = true, random = true, detach = true,
+  to = true }
 
 local lines = {}
 
