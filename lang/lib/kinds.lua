@@ -77,6 +77,17 @@ end
 -- ---- runs ------------------------------------------------------------------
 
 local RANGE = 1 << 32
+local NONE = {}
+
+-- The parameters weight and bias of a layer, or only the weight.
+function kinds.weights(spec, params, has_bias)
+  local w, b = params.weight, params.bias
+  if core.is_tensor(w) and (not has_bias or core.is_tensor(b)) then
+    return w, b
+  end
+  core.fail(("%s: the parameters lack the %s"):format(kinds.label(spec),
+    core.is_tensor(w) and "bias" or "weight"), "they are what nn.init gives")
+end
 
 -- One way of x through a network; options are train and key.
 function kinds.new_run(options)
@@ -100,11 +111,12 @@ function kinds.new_run(options)
       core.fail(("nn.forward: %s needs a tensor, got %s"):format(
         kinds.label(spec), core.kind(x)))
     end
-    if type(params) ~= "table" then
-      core.fail(("nn.forward: %s has no parameters; got %s"):format(
+    -- A file keeps no empty table, so what has no parameters may have none.
+    if params ~= nil and type(params) ~= "table" then
+      core.fail(("nn.forward: %s needs a table of parameters, got %s"):format(
         kinds.label(spec), core.kind(params)), "they are what nn.init gives")
     end
-    return row.forward(spec, params, x, state, run)
+    return row.forward(spec, params or NONE, x, state, run)
   end
 
   return run

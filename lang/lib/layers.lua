@@ -189,8 +189,9 @@ kinds.linear = { shows = { "inputs", "outputs" },
         kinds.label(spec), spec.inputs, tostring(x.shape)),
         rank > 2 and "nn.flatten before it puts each row's axes in one" or nil)
     end
-    local y = x:matmul(p.weight)
-    return spec.bias and y + p.bias or y
+    local weight, bias = kinds.weights(spec, p, spec.bias)
+    local y = x:matmul(weight)
+    return spec.bias and y + bias or y
   end }
 
 --- nn.embedding(count, size, {init=}): spec of a table of vectors: x [..],
@@ -213,7 +214,7 @@ kinds.embedding = { shows = { "count", "size" }, input = "i64",
       core.fail(("%s: x must hold integers 1..%d, got %s"):format(
         kinds.label(spec), spec.count, x.dtype), 'x:cast("i64")')
     end
-    return take(p.weight, x, { axis = 1 })
+    return take(kinds.weights(spec, p), x, { axis = 1 })
   end }
 
 -- ---- convolution, pooling --------------------------------------------------
@@ -273,9 +274,10 @@ kinds.conv2d = { shows = { "inputs", "outputs", "kernel" }, rank = 4,
   end,
   forward = function(spec, p, x)
     check_pictures(spec, x, spec.inputs)
-    local y = conv2d(x, p.weight, { stride = spec.stride,
+    local weight, bias = kinds.weights(spec, p, spec.bias)
+    local y = conv2d(x, weight, { stride = spec.stride,
       padding = spec.padding, dilation = spec.dilation, groups = spec.groups })
-    return spec.bias and y + p.bias:reshape({ spec.outputs, 1, 1 }) or y
+    return spec.bias and y + bias:reshape({ spec.outputs, 1, 1 }) or y
   end }
 
 local function pool(kind, f)

@@ -76,7 +76,9 @@ kinds.layer_norm = { shows = { "size" },
     local off = x - x:mean({ axis = axes, keep = true })
     local var = off:square():mean({ axis = axes, keep = true })
     local y = off * core.map("rsqrt", var + spec.eps)
-    return spec.affine and y * p.weight + p.bias or y
+    if not spec.affine then return y end
+    local weight, bias = kinds.weights(spec, p, true)
+    return y * weight + bias
   end) }
 
 -- ---- batch_norm ------------------------------------------------------------
@@ -162,8 +164,9 @@ kinds.batch_norm = { shows = { "size" },
       off, var = x - along(state.mean, x), state.var
     end
     local y = off * along(core.map("rsqrt", var + spec.eps), x)
-    if spec.affine then y = y * along(p.weight, x) + along(p.bias, x) end
-    return y, new
+    if not spec.affine then return y, new end
+    local weight, bias = kinds.weights(spec, p, true)
+    return y * along(weight, x) + along(bias, x), new
   end) }
 
 return nn

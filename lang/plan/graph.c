@@ -334,7 +334,6 @@ static uint32_t build_compute(graph *gr, uint32_t i, int kind) {
     if (graph_is_generator(&gr->g[graph_base(gr, n.in[k])]) &&
         (n.in[k] = graph_copy(gr, n.in[k], i)) == NO)
       return NO;
-  }
   return kind == G_FULL ? graph_intern(gr, &n) : add_compute(gr, &n);
 }
 

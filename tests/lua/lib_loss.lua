@@ -104,6 +104,28 @@ case("pairs", "shapes must be equal, integers become floats", function()
     { reduction = "none" })[2], 0)
 end)
 
+case("halves", "are computed in f32 and rounded once", function()
+  for _, dt in ipairs { "f16", "bf16" } do
+    local x = randn(64, 10) * 3
+    local ok, z = pcall(function() return x:cast(dt) end)
+    if ok then
+      local y = arange(64) % 10 + 1
+      local wide = z:cast("f32")
+      dtype(cross_entropy(z, y), dt)
+      eq(cross_entropy(z, y), cross_entropy(wide, y):cast(dt))
+      eq(mse(z, z * 0.5), mse(wide, (z * 0.5):cast("f32")):cast(dt))
+      local norm_spec = nn.batch_norm(10, { affine = false })
+      local state = select(2, nn.init(norm_spec, 1))
+      local h, new = nn.forward(norm_spec, {}, z, { train = true,
+        state = state })
+      dtype(h, dt)
+      dtype(new.mean, "f32")
+      dtype(nn.forward(nn.layer_norm(10), nn.init(nn.layer_norm(10), 1), z), dt)
+      dtype(grad(function(t) return cross_entropy(t, y) end)(z), dt)
+    end
+  end
+end)
+
 case("gradcheck", "every loss", function()
   local x = tensor({ { 0.5, -1, 2 }, { 0.1, 0.7, -0.3 } }, "f64")
   local p = sigmoid(x)

@@ -53,7 +53,10 @@ case("nn", "errors", function()
   fails(function() nn.forward(5, {}, zeros(2)) end, "spec")
   fails(function() nn.forward(nn.linear(2, 3), {}, 5) end, "tensor")
   fails(function() nn.forward(nn.sequence { nn.linear(2, 3) }, {}, zeros(2)) end,
-    "linear%(2, 3%) has no parameters")
+    "linear%(2, 3%): the parameters lack the weight")
+  fails(function() nn.forward(nn.linear(2, 3), { weight = ones(2, 3) }, zeros(2))
+  end, "lack the bias")
+  fails(function() nn.forward(nn.linear(2, 3), 4, zeros(2)) end, "table of")
   local spec = nn.linear(4, 3)
   local p = nn.init(spec, 1)
   fails(function() nn.forward(spec, p, zeros(5, 2, 2)) end,
