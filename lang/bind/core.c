@@ -199,6 +199,15 @@ static int core_take0(lua_State *L) {
   return lt_done(L, 1);
 }
 
+/* index0(at, n): the positions from 0 of those from 1, of 1..n. */
+static int core_index(lua_State *L) {
+  plan_node *at = arg(L, 1);
+  int64_t n = lt_arg_whole(L, 2, "the extent");
+  lt_begin(L);
+  lt_push_positions(L, at, n);
+  return lt_done(L, 1);
+}
+
 static int core_index_add(lua_State *L) {
   plan_node *x = arg(L, 1), *at = arg(L, 2), *v = arg(L, 3), **out;
   int axis = lt_arg_axis(L, 4, (int)plan_shape_of(x)->rank);
@@ -252,6 +261,19 @@ static int keyed(lua_State *L, lt_drawer draw) {
   return lt_push_draw(L, draw, lt_of(L)->device, dtype, s, &rng);
 }
 
+/* draw(shape): words of the stream that rand takes from, i64, on the device
+ * where new tensors go. */
+static int core_draw(lua_State *L) {
+  const plan_shape *s = arg_shape(L, 1);
+  plan_node **out;
+  tsh_err err;
+  lt *l = lt_begin(L);
+  out = lt_tensor_new(L);
+  err.size = sizeof err;
+  lt_check(L, plan_random(l->plan, l->device, s, &l->rng, out, &err), &err);
+  return lt_done(L, 1);
+}
+
 static int core_randn_key(lua_State *L) { return keyed(L, plan_randn); }
 static int core_uniform(lua_State *L) { return keyed(L, plan_rand); }
 
@@ -259,6 +281,22 @@ static int core_uniform(lua_State *L) { return keyed(L, plan_rand); }
 static int core_fail(lua_State *L) {
   const char *hint = lua_isnoneornil(L, 2) ? NULL : luaL_checkstring(L, 2);
   return lt_fail_text(L, NULL, luaL_checkstring(L, 1), hint);
+}
+
+/* nearest(word, "axis keep"): the word that was meant, or nil. */
+static int core_nearest(lua_State *L) {
+  const char *names[32];
+  char *words;
+  int n = 0;
+  size_t size;
+  const char *text = luaL_checklstring(L, 2, &size);
+  words = lua_newuserdatauv(L, size + 1, 0);
+  memcpy(words, text, size + 1);
+  for (char *at = strtok(words, " "); at && n < 31; at = strtok(NULL, " "))
+    names[n++] = at;
+  names[n] = NULL;
+  lua_pushstring(L, lt_nearest(luaL_checkstring(L, 1), names));
+  return 1;
 }
 
 static int core_set_saves(lua_State *L) {
@@ -286,12 +324,15 @@ int lt_open_tsh_core(lua_State *L) {
                                  {"pad0", core_pad0},
                                  {"cat", core_cat},
                                  {"take0", core_take0},
+                                 {"index0", core_index},
                                  {"index_add", core_index_add},
                                  {"one_hot", core_one_hot},
                                  {"rand_key", core_rand_key},
                                  {"randn_key", core_randn_key},
                                  {"rand_key_uniform", core_uniform},
+                                 {"draw", core_draw},
                                  {"fail", core_fail},
+                                 {"nearest", core_nearest},
                                  {"set_saves", core_set_saves},
                                  {"ops", lt_tsh_ops},
                                  {"functions", lt_functions_list},

@@ -297,6 +297,7 @@ plan_node *lt_push_cast(lua_State *L, plan_node *x, int dtype);
 plan_node *lt_push_to(lua_State *L, plan_node *x, dev *d);
 plan_node *lt_push_slice(lua_State *L, plan_node *x, const plan_range *range);
 plan_node *lt_push_expand(lua_State *L, plan_node *x, const plan_shape *s);
+plan_node *lt_push_permute(lua_State *L, plan_node *x, const uint8_t *order);
 int lt_push_reversed(lua_State *L, plan_node *x);
 void lt_push_stack(lua_State *L, int table, int64_t n);
 void lt_push_cat(lua_State *L, int table, int64_t n, int axis);
