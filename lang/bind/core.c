@@ -339,5 +339,6 @@ int lt_open_tsh_core(lua_State *L) {
                                  {"read_csv", lt_read_csv},
                                  {NULL, NULL}};
   luaL_newlib(L, own);
+  luaL_setfuncs(L, lt_core_calls, 0);
   return 1;
 }

@@ -342,6 +342,7 @@ const char *lt_op_name(int op);
 int lt_read_csv(lua_State *L);
 int lt_open_tsh(lua_State *L);
 int lt_open_tsh_core(lua_State *L);
+extern const luaL_Reg lt_core_calls[]; /* core_call.c */
 int lt_tape_open(lua_State *L);
 int lt_tape_close(lua_State *L);
 int lt_tape_records(lua_State *L);

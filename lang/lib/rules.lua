@@ -116,8 +116,8 @@ local function extreme(g, r)
   return where(mask, kept(g, r) / n, 0)
 end
 
--- x moved by d places along its last axis, of extent n; ones come in.
-local function shift(x, d, n)
+-- x moved by d places along its last axis, of extent n; `fill` (1) comes in.
+local function shift(x, d, n, fill)
   local ranges, before, after = {}, {}, {}
   for i, extent in ipairs(shape_of(x)) do
     ranges[i], before[i], after[i] = { 0, extent, 1 }, 0, 0
@@ -125,7 +125,7 @@ local function shift(x, d, n)
   local last, size = #ranges, math.abs(d)
   ranges[last] = { d < 0 and size or 0, n - size, 1 }
   if d > 0 then before[last] = size else after[last] = size end
-  return core.pad0(core.slice0(x, ranges), before, after, 1)
+  return core.pad0(core.slice0(x, ranges), before, after, fill or 1)
 end
 
 -- The product of all elements before each one (sign 1) or after it (-1).
@@ -147,6 +147,47 @@ local function prod(g, r)
   local x = r.x:permute(order):reshape({ product(s) // n, n })
   local others = products(x, n, 1) * products(x, n, -1)
   return kept(g, r) * others:reshape(moved):permute(inverse(order))
+end
+
+-- x from its end to its start along an axis.
+local function flipped(x, axis)
+  local ranges = {}
+  for i, n in ipairs(shape_of(x)) do ranges[i] = { 0, n, 1 } end
+  local n = ranges[axis][2]
+  ranges[axis] = { n - 1, n, -1 }
+  return core.slice0(x, ranges)
+end
+
+local function uncumsum(g, r)
+  if core.count(g) == 0 then return g end
+  return flipped(core.scan("cumsum", flipped(g, r.axis), r.axis), r.axis)
+end
+
+-- The gradient of x[j] is the product of the elements before j, times
+-- s[j] = g[j] + x[j+1] s[j+1]; this recurrence is solved by doubling, without
+-- a division by x.
+local function uncumprod(g, r)
+  local s = shape_of(g)
+  if core.count(g) == 0 then return g end
+  local order = order_last(#s, { r.axis })
+  local n, d = s[r.axis], 1
+  local sum, x = g:permute(order), r.x:permute(order)
+  local step = shift(x, -1, n)
+  while d < n do
+    sum = sum + step * shift(sum, -d, n, 0)
+    step, d = step * shift(step, -d, n), d * 2
+  end
+  return (sum * shift(r.out:permute(order), 1, n)):permute(inverse(order))
+end
+
+-- Every element goes back to where it came from.
+local function unsort(g, r)
+  local at = core.argsort0(r.x, r.axis, r.descending)
+  return core.scatter_add0(zeros_of(shape_of(g), g), at, g, r.axis)
+end
+
+local function ungather(g, r)
+  return core.scatter_add0(zeros_of(input_shape(r, 1), g), r.y, g, r.axis)
 end
 
 -- t brought to shape s, of which it may lack axes in front, then its axes put
@@ -312,6 +353,16 @@ local rules = {
   take = { "y", untake, no },
   index_add = { "y", same, no,
     function(g, r) return core.take0(g, r.y, r.axis) end },
+  gather = { "y", ungather, no },
+  scatter_add = { "y", same, no,
+    function(g, r) return core.gather0(g, r.y, r.axis) end },
+
+  -- order and scans
+  sort = { "x", unsort },
+  argsort = { "", no },
+  argtopk = { "", no },
+  cumsum = { "", uncumsum },
+  cumprod = { "xo", uncumprod },
 }
 
 -- ---- checked against the op table ------------------------------------------

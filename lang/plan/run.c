@@ -293,6 +293,10 @@ static void name_index(plan *p, const plan_trace *t, const plan_entry *e,
                        const made_launch *m, tsh_err *err) {
   const plan_node *n = m->trace == NO ? NULL : t->node[m->trace];
   int64_t value = 0, limit;
+  if (n && plan_ops[n->op].class_ == OP_CALL)
+    snprintf(err->text, sizeof err->text,
+             "%s: a position is outside of the axis (element %lld)",
+             plan_ops[n->op].name, (long long)err->at + 1);
   if (!n || n->op != TSH_OP_index || n->in[1].kind != PLAN_INT ||
       !read_index(p, e, m, err->at, &value))
     return;

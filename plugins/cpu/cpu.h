@@ -172,7 +172,7 @@ struct tsh_prog {
   uint8_t has_dot; /* so lanes should be outer points */
   uint16_t op, rank, nfold, narg;
   uint16_t a, b;    /* GEMM: arguments of the dot */
-  int64_t axis;     /* CALL */
+  int64_t attr[3];  /* CALL */
   cpu_code code;    /* the plain form; of a CALL its epilogue */
   cpu_code kept;    /* several phases, rows that fit a block; or empty */
   cpu_code spilled; /* several phases, values kept in memory; or empty */
@@ -286,10 +286,5 @@ enum {
   CPU_GEMM_C = CPU_GEMM_ROWS * CPU_GEMM_WIDTH + 4096,
   CPU_GEMM_BYTES = CPU_GEMM_B + CPU_GEMM_A + CPU_GEMM_C
 };
-
-/* ---- CALL ops (call.c) -------------------------------------------------- */
-/* As program; the epilogue runs on isa. */
-tsh_status cpu_call(cpu_run *run, const tsh_prog *prog,
-                    const tsh_launch *launch, const cpu_isa *isa);
 
 #endif

@@ -1,0 +1,56 @@
+/* nonzero.c - the CALL op nonzero: positions of the true elements. */
+#include <string.h>
+
+#include "call.h"
+
+/* Where the next position goes. */
+typedef struct {
+  int64_t *out;
+  int64_t step, left;
+} sink;
+
+static void put(sink *s, int64_t at) {
+  if (s->left == 0) return;
+  *s->out = at;
+  s->out += s->step;
+  s->left--;
+}
+
+/* n elements, the first of which is number `at`. */
+static void find(sink *s, const uint8_t *x, int64_t step, int64_t n,
+                 int64_t at) {
+  int64_t i = 0;
+  for (; step == 1 && i + 8 <= n; i += 8) {
+    uint64_t eight;
+    memcpy(&eight, x + i, 8);
+    for (int64_t k = 0; eight && k < 8; k++)
+      if (x[i + k]) put(s, at + i + k);
+  }
+  for (; i < n; i++)
+    if (x[i * step]) put(s, at + i);
+}
+
+tsh_status cpu_nonzero(const cpu_call *c) {
+  static const int64_t one[1] = {1}, none[1] = {0};
+  const tsh_view *x = call_view(c, 0), *out = call_view(c, 1);
+  int rank = call_rank(c, 0), last = rank ? rank - 1 : 0;
+  const int64_t *extent = rank ? x->extent : one;
+  const int64_t *stride = rank ? x->stride : none;
+  const uint8_t *from = (const uint8_t *)call_base(c, 0);
+  sink s = {(int64_t *)call_base(c, 1), out->stride[0], out->extent[0]};
+  int64_t n = extent[last], number = 0;
+  call_lines w;
+  call_lines_init(&w, rank, extent, last);
+  call_lines_add(&w, stride, last, -1);
+  do {
+    for (int64_t i = 0; i < n && s.left; i += CALL_PIECE) {
+      int64_t piece = n - i < CALL_PIECE ? n - i : CALL_PIECE;
+      if (cpu_cancelled(c->run)) return TSH_ECANCELLED;
+      find(&s, from + w.at[0] + i * stride[last], stride[last], piece,
+           number + i);
+    }
+    number += n;
+  } while (s.left && call_lines_next(&w));
+  while (s.left) put(&s, 0);
+  return TSH_OK;
+}
