@@ -227,7 +227,11 @@ enum { TSH_DTYPES(TSH_X) TSH_NDTYPE = 32 };
   X(198, argtopk,    CALL, 1, FIB, TO,   NONE, a, a, "positions of the k largest or smallest along an axis; attr: axis, k, largest") \
   X(199, cumsum,     CALL, 1, FI,  SAME, NONE, a + b, a + b, "sum of the elements up to each one along an axis; attr: axis") \
   X(200, cumprod,    CALL, 1, FI,  SAME, NONE, a * b, a * b, "product of the elements up to each one along an axis; attr: axis") \
-  X(201, nonzero,    CALL, 1, B,   TO,   NONE, a, a, "row-major positions of the true elements")
+  X(201, nonzero,    CALL, 1, B,   TO,   NONE, a, a, "row-major positions of the true elements") \
+  X(202, index_set,  CALL, 3, FIB, SAME, NONE, b, b, "x with z at positions y along an axis, the last of equal ones; attr: axis") \
+  X(203, index_mul,  CALL, 3, FI,  SAME, NONE, a * b, a * b, "x multiplied with z at positions y along an axis; attr: axis") \
+  X(204, index_max,  CALL, 3, FI,  SAME, NONE, a, a, "x with the larger of it and z at positions y along an axis; attr: axis") \
+  X(205, index_min,  CALL, 3, FI,  SAME, NONE, a, a, "x with the smaller of it and z at positions y along an axis; attr: axis")
 /* clang-format on */
 
 /* Instruction ids that are no ops of the table. */
@@ -329,6 +333,7 @@ enum { /* tsh_kernel.arg_class: what every launch of the kernel keeps */
  * CALL arguments, the attribute axis where the row says it:
  *   take         x, positions, out       out has the axes of the positions in
  *   index_add    x, positions, z, out    the place of axis; so has z
+ *   index_set index_mul index_max index_min   as index_add
  *   gather       x, positions, out       all of x's rank; positions and out (z)
  *   scatter_add  x, positions, z, out    have equal extents, beside axis none
  *                                        larger than x's
@@ -340,16 +345,16 @@ enum { /* tsh_kernel.arg_class: what every launch of the kernel keeps */
  * kernel; tsh_err.at is then the row-major number of the first bad position in
  * its own argument.
  *
- * index_add and scatter_add begin with x and add in row-major order of the
- * positions. Sorting is by <, stable in both directions: what is equal keeps
- * its order, -0 equals +0, every NaN is larger than all else and equal to the
- * others. argtopk gives the first k of argsort, descending when `largest`.
- * nonzero gives as many positions as out has room for; when there are fewer
- * the rest is 0. Integer scans wrap. A float scan goes in blocks of 16
- * elements along axis, the last may be shorter: for d = 1, 2, 4, 8 every
- * element i >= d of the block becomes [i-d] + [i] (of the values before that
- * step); then the last result of the block before, if there is one, is added
- * in front: carry + [i]. cumprod the same with *. */
+ * index_add and its kin and scatter_add begin with x and combine in row-major
+ * order of the positions; max and min as the MAP ops. Sorting is by <, stable
+ * in both directions: what is equal keeps its order, -0 equals +0, every NaN is
+ * larger than all else and equal to the others. argtopk gives the first k of
+ * argsort, descending when `largest`. nonzero gives as many positions as out
+ * has room for; when there are fewer the rest is 0. Integer scans wrap. A float
+ * scan goes in blocks of 16 elements along axis, the last may be shorter: for d
+ * = 1, 2, 4, 8 every element i >= d of the block becomes [i-d] + [i] (of the
+ * values before that step); then the last result of the block before, if there
+ * is one, is added in front: carry + [i]. cumprod the same with *. */
 typedef struct {
   uint32_t size, flags;
   uint16_t op, rank, nfold, narg, nscalar, ninst, inst_size, nattr;

@@ -208,15 +208,24 @@ static int core_index(lua_State *L) {
   return lt_done(L, 1);
 }
 
-static int core_index_add(lua_State *L) {
-  plan_node *x = arg(L, 1), *at = arg(L, 2), *v = arg(L, 3), **out;
-  int axis = lt_arg_axis(L, 4, (int)plan_shape_of(x)->rank);
+/* index_put(op, x, at, v, axis); op: index_add, index_set ... */
+static int core_index_put(lua_State *L) {
+  int op = arg_op(L, 1);
+  plan_node *x = arg(L, 2), *at = arg(L, 3), *v = arg(L, 4), **out;
+  int axis = lt_arg_axis(L, 5, (int)plan_shape_of(x)->rank);
   tsh_err err;
   lt_begin(L);
   out = lt_tensor_new(L);
   err.size = sizeof err;
-  lt_check(L, plan_index_add(lt_of(L)->plan, x, at, v, axis, out, &err), &err);
+  lt_check(L, plan_index_put(lt_of(L)->plan, op, x, at, v, axis, out, &err),
+           &err);
   return lt_done(L, 1);
+}
+
+static int core_index_add(lua_State *L) {
+  lua_pushliteral(L, "index_add");
+  lua_insert(L, 1);
+  return core_index_put(L);
 }
 
 /* one_hot(at from 0, n, dtype); what is no class has a row of zeros. */
@@ -326,6 +335,7 @@ int lt_open_tsh_core(lua_State *L) {
                                  {"take0", core_take0},
                                  {"index0", core_index},
                                  {"index_add", core_index_add},
+                                 {"index_put", core_index_put},
                                  {"one_hot", core_one_hot},
                                  {"rand_key", core_rand_key},
                                  {"randn_key", core_randn_key},

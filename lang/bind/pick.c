@@ -34,21 +34,12 @@ static int64_t count_true(lua_State *L, plan_node *mask) {
 }
 
 plan_node *lt_push_places(lua_State *L, plan_node *mask) {
-  int64_t count = plan_shape_of(mask)->count, n = count_true(L, mask), *at;
-  uint8_t *cells = lua_newuserdatauv(L, (size_t)count + 1, 0);
+  int64_t n = count_true(L, mask);
+  plan_node **out = lt_tensor_new(L);
   tsh_err err;
   err.size = sizeof err;
-  at = lua_newuserdatauv(L, (size_t)n * sizeof *at + 1, 0);
-  if (lt_read(L, mask, cells, &err) != TSH_OK) lt_raise_demand(L, &err);
-  for (int64_t i = 0, k = 0; i < count && k < n; i++) {
-    at[k] = i;
-    k += cells[i] != 0;
-  }
-  lt_check(L,
-           lt_push_data(L, plan_dev_of(mask), TSH_i64, lt_shape_of(L, 1, &n),
-                        at, &err),
-           &err);
-  return lt_tensor_test(L, -1);
+  lt_check(L, plan_nonzero(lt_of(L)->plan, mask, n, out, &err), &err);
+  return *out;
 }
 
 /* ---- several of them ----------------------------------------------------- */
@@ -133,7 +124,7 @@ static void push_merged(lua_State *L, const lt_selection *s, plan_node *part,
 
 void lt_push_picked(lua_State *L, const lt_selection *s, plan_node *part,
                     lt_picked *out) {
-  plan_node *at[2 * PLAN_RANK];
+  plan_node *at[2 * PLAN_RANK] = {NULL};
   push_merged(L, s, part, out); /* the part is on top */
   if (s->nmask) hold(L, s);
   for (int k = 0; k < s->npick; k++)

@@ -132,6 +132,10 @@ static void set_details(lua_State *L, const plan_record *r, uint32_t rank) {
   case TSH_OP_cat:
   case TSH_OP_take:
   case TSH_OP_index_add:
+  case TSH_OP_index_set:
+  case TSH_OP_index_mul:
+  case TSH_OP_index_max:
+  case TSH_OP_index_min:
   case TSH_OP_gather:
   case TSH_OP_scatter_add:
   case TSH_OP_cumsum:

@@ -174,10 +174,6 @@ typedef struct {
   int64_t n;      /* positions given */
 } scatter;
 
-static int64_t extent_of(const scatter *c) {
-  return plan_shape_of(c->p.x)->dim[c->p.axis];
-}
-
 /* Positions as one axis, and v with the axes of what is taken there. */
 static void push_scatter(lua_State *L, const lt_selection *s, plan_node *part,
                          plan_operand v, scatter *c) {
@@ -214,85 +210,32 @@ static void number_to_tensor(lua_State *L, scatter *c) {
   c->v = tensor(push_full(L, c->p.x, lt_shape_of(L, (int)x->rank, dim), &c->v));
 }
 
-static plan_node *push_index_add(lua_State *L, scatter *c) {
+static plan_node *push_put(lua_State *L, int op, scatter *c) {
   plan_node **out;
   tsh_err err;
   number_to_tensor(L, c);
   out = lt_tensor_new(L);
   err.size = sizeof err;
   lt_check(L,
-           plan_index_add(lt_of(L)->plan, c->p.x, c->at, c->v.node, c->p.axis,
-                          out, &err),
+           plan_index_put(lt_of(L)->plan, op, c->p.x, c->at, c->v.node,
+                          c->p.axis, out, &err),
            &err);
   return *out;
 }
 
-/* Pushes 1..n along the given axis of two, or 0..n-1. */
-static plan_node *push_iota(lua_State *L, dev *d, int64_t n, int axis) {
-  int64_t dim[2] = {1, 1};
-  plan_node **out = lt_tensor_new(L);
-  tsh_err err;
-  dim[axis] = n;
-  err.size = sizeof err;
-  lt_check(
-      L,
-      plan_iota(lt_of(L)->plan, d, TSH_i64, lt_shape_of(L, 2, dim), out, &err),
-      &err);
-  return *out;
-}
-
-/* Pushes for each place of the axis the number, from 1, of the last position
- * that names it, 0 when none does. */
-static plan_node *push_last(lua_State *L, const scatter *c) {
-  dev *d = plan_dev_of(c->p.x);
-  plan_node *places = push_iota(L, d, extent_of(c), 0), *hit, *number, **out;
-  plan_operand a = tensor(places), b = tensor(c->at), in[3];
-  tsh_err err;
-  hit = push_op(L, TSH_OP_eq, &a, &b);
-  a = tensor(push_iota(L, d, c->n, 1));
-  b = whole(1);
-  number = push_op(L, TSH_OP_add, &a, &b);
-  in[0] = tensor(hit);
-  in[1] = tensor(number);
-  in[2] = whole(0);
-  out = lt_tensor_new(L);
-  err.size = sizeof err;
-  lt_check(L, plan_map(lt_of(L)->plan, TSH_OP_where, in, 3, out, &err), &err);
-  number = *out;
-  out = lt_tensor_new(L);
-  lt_check(L, plan_fold(lt_of(L)->plan, TSH_OP_max, number, 2, 0, out, &err),
-           &err);
-  return *out;
-}
-
-/* Pushes the part with v at the positions; of equal ones the last wins. */
-static plan_node *push_scattered(lua_State *L, scatter *c) {
-  uint32_t rank = plan_shape_of(c->p.x)->rank;
-  int64_t dim[PLAN_RANK];
-  plan_node *last, *from, **out;
-  plan_operand a, b, in[3];
-  tsh_err err;
-  if (c->n == 0) return push_handle(L, c->p.x);
-  last = push_last(L, c);
-  a = tensor(last);
-  b = whole(1);
-  a = tensor(push_op(L, TSH_OP_sub, &a, &b));
-  b = whole(0);
-  from = push_op(L, TSH_OP_maximum, &a, &b);
-  in[1] = c->v;
-  if (c->v.kind == PLAN_TENSOR)
-    in[1] = tensor(lt_push_take(L, c->v.node, from, c->p.axis));
-  for (uint32_t i = 0; i < rank; i++)
-    dim[i] = (int)i == c->p.axis ? extent_of(c) : 1;
-  a = tensor(last);
-  a = tensor(push_op(L, TSH_OP_gt, &a, &b));
-  lt_push_reshape(L, -1, lt_shape_of(L, (int)rank, dim));
-  in[0] = tensor(lt_tensor_test(L, -1));
-  in[2] = tensor(c->p.x);
-  out = lt_tensor_new(L);
-  err.size = sizeof err;
-  lt_check(L, plan_map(lt_of(L)->plan, TSH_OP_where, in, 3, out, &err), &err);
-  return *out;
+static int put_op(int op) {
+  switch (op) {
+  case TSH_OP_add:
+    return TSH_OP_index_add;
+  case TSH_OP_mul:
+    return TSH_OP_index_mul;
+  case TSH_OP_maximum:
+    return TSH_OP_index_max;
+  case TSH_OP_minimum:
+    return TSH_OP_index_min;
+  default:
+    return TSH_OP_index_set;
+  }
 }
 
 /* ---- the methods --------------------------------------------------------- */
@@ -304,8 +247,7 @@ static plan_node *push_updated(lua_State *L, int op, const lt_selection *s,
   if (s->npick == 1 && s->nmask && is_each(&v, s->pick[0].axis, rest))
     return push_masked(L, op, s, part, v);
   push_scatter(L, s, part, v, &c);
-  return lt_push_unpicked(L, op ? push_index_add(L, &c) : push_scattered(L, &c),
-                          &c.p, part);
+  return lt_push_unpicked(L, push_put(L, put_op(op), &c), &c.p, part);
 }
 
 /* op 0: set. */
@@ -345,8 +287,10 @@ static int update_add_at(lua_State *L) {
 const lt_function lt_update_functions[] = {
     {"set", "t, index, v", "",
      "t with t[index] replaced by v, a new tensor: t = t:set(i, v). v "
-     "broadcasts. With an integer tensor in the index the last of equal "
-     "positions wins. A chain of set on one value copies once at most.",
+     "broadcasts. Of equal positions of an integer tensor the last wins; a "
+     "bool "
+     "tensor stands for the places where it is true. A chain of set on one "
+     "value copies once at most.",
      update_set, NULL, NULL, LT_METHOD},
     {"add_at", "t, at, v", "",
      "t with v added at the positions of an integer tensor; equal positions "

@@ -266,6 +266,66 @@ local function untake(g, r)
   return core.index_add(x, r.y:reshape({ n }), g:reshape(s), r.axis)
 end
 
+-- ---- put at positions ------------------------------------------------------
+
+-- The positions of r in a row, and a function that takes there along r's axis,
+-- in the shape of the values.
+local function positions(r)
+  local at, s = r.y:reshape({ core.count(r.y) }), input_shape(r, 3)
+  return at, function(t) return core.take0(t, at, r.axis):reshape(s) end
+end
+
+-- Values of r as they go to its positions in a row.
+local function in_row(t, at, r)
+  local s = input_shape(r, 1)
+  s[r.axis] = core.count(at)
+  return t:reshape(s)
+end
+
+local function unset_value(g, r)
+  local at, there = positions(r)
+  local n, s, line = core.count(at), input_shape(r, 1), {}
+  for i = 1, #s do line[i] = 1 end
+  local number = arange(0, n - 1, { device = g.device })
+  local none = core.full({ s[r.axis] }, -1, "i64", g.device)
+  local last = core.index_put("index_set", none, at, number, 1)
+  line[r.axis] = n
+  local wins = core.take0(last, at, 1):eq(number):reshape(line)
+  return where(wins, in_row(there(g), at, r), 0):reshape(input_shape(r, 3))
+end
+
+-- The product of the other values of each one's place and of x there. Zeros
+-- are counted and left out, so nothing is divided by one.
+local function unmul_value(g, r)
+  local at, there = positions(r)
+  local x, v = r.x, in_row(r.z, at, r)
+  local zero = v:eq(0)
+  local zeros = core.index_add(zeros_of(shape_of(x), x), at,
+    zero:cast(x.dtype), r.axis)
+  local safe = where(zero, 1, v)
+  local product = core.index_put("index_mul", x, at, safe, r.axis)
+  local others = in_row(there(product), at, r) / safe
+  local left = in_row(there(zeros), at, r) - zero:cast(x.dtype)
+  return there(g) * where(left:eq(0), others, 0):reshape(input_shape(r, 3))
+end
+
+-- What equals the result shares its gradient.
+local function put_extreme(g, r)
+  local at, there = positions(r)
+  local function same_as(a, b) return (a:eq(b) | a:isnan()):cast(g.dtype) end
+  local mine = same_as(r.x, r.out)
+  local theirs = same_as(r.z, there(r.out))
+  local n = core.index_add(mine, at, in_row(theirs, at, r), r.axis)
+  local share = g / n
+  return where(mine:ne(0), share, 0), where(theirs:ne(0), there(share), 0)
+end
+
+local function put_extreme_x(g, r) return (put_extreme(g, r)) end
+local function put_extreme_z(g, r)
+  local _, d = put_extreme(g, r)
+  return d
+end
+
 -- ---- the table -------------------------------------------------------------
 
 local TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
@@ -353,6 +413,15 @@ local rules = {
   take = { "y", untake, no },
   index_add = { "y", same, no,
     function(g, r) return core.take0(g, r.y, r.axis) end },
+  index_set = { "y", function(g, r)
+    local none = zeros_of(input_shape(r, 3), g)
+    return core.index_put("index_set", g, r.y, none, r.axis)
+  end, no, unset_value },
+  index_mul = { "xyz", function(g, r)
+    return core.index_put("index_mul", g, r.y, r.z, r.axis)
+  end, no, unmul_value },
+  index_max = { "xyzo", put_extreme_x, no, put_extreme_z },
+  index_min = { "xyzo", put_extreme_x, no, put_extreme_z },
   gather = { "y", ungather, no },
   scatter_add = { "y", same, no,
     function(g, r) return core.gather0(g, r.y, r.axis) end },

@@ -170,13 +170,19 @@ tsh_status plan_take(plan *p, plan_node *x, plan_node *at, int axis,
   return read_at(p, TSH_OP_take, x, at, axis, s, out, err);
 }
 
-tsh_status plan_index_add(plan *p, plan_node *x, plan_node *at, plan_node *v,
-                          int axis, plan_node **out, tsh_err *err) {
+tsh_status plan_index_put(plan *p, int op, plan_node *x, plan_node *at,
+                          plan_node *v, int axis, plan_node **out,
+                          tsh_err *err) {
   const plan_shape *s;
   *out = NULL;
-  s = taken_shape(p, TSH_OP_index_add, x, at->shape, axis, err);
+  s = taken_shape(p, op, x, at->shape, axis, err);
   if (!s) return shape_status(err);
-  return add_at(p, TSH_OP_index_add, x, at, v, axis, s, out, err);
+  return add_at(p, op, x, at, v, axis, s, out, err);
+}
+
+tsh_status plan_index_add(plan *p, plan_node *x, plan_node *at, plan_node *v,
+                          int axis, plan_node **out, tsh_err *err) {
+  return plan_index_put(p, TSH_OP_index_add, x, at, v, axis, out, err);
 }
 
 /* ---- gather, scatter_add ------------------------------------------------ */

@@ -156,6 +156,11 @@ tsh_status plan_take(plan *p, plan_node *x, plan_node *at, int axis,
                      plan_node **out, tsh_err *err); /* at: 0-based ints */
 tsh_status plan_index_add(plan *p, plan_node *x, plan_node *at, plan_node *v,
                           int axis, plan_node **out, tsh_err *err);
+/* The same of index_add, index_set (of equal positions the last), index_mul,
+ * index_max, index_min. */
+tsh_status plan_index_put(plan *p, int op, plan_node *x, plan_node *at,
+                          plan_node *v, int axis, plan_node **out,
+                          tsh_err *err);
 /* at: 0-based ints of x's rank, beside the axis no larger than x; each is
  * replaced by the element of x there. v of at's shape is added there. */
 tsh_status plan_gather(plan *p, plan_node *x, plan_node *at, int axis,

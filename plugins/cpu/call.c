@@ -24,6 +24,10 @@ static const call_row *row_of(int op) {
     [TSH_OP_cumsum]      = {cpu_scan,        1, 1, 0},
     [TSH_OP_cumprod]     = {cpu_scan,        1, 1, 0},
     [TSH_OP_nonzero]     = {cpu_nonzero,     1, 0, 0},
+    [TSH_OP_index_set]   = {cpu_index_put,   3, 1, 1},
+    [TSH_OP_index_mul]   = {cpu_index_put,   3, 1, 1},
+    [TSH_OP_index_max]   = {cpu_index_put,   3, 1, 1},
+    [TSH_OP_index_min]   = {cpu_index_put,   3, 1, 1},
   };
   return op < TSH_NOPS && rows[op].run ? &rows[op] : NULL;
 }
@@ -55,6 +59,10 @@ static int ranks_fit(const tsh_kernel *k, const call_row *row) {
   case TSH_OP_take:
     return out == rank[0] - 1 + rank[1];
   case TSH_OP_index_add:
+  case TSH_OP_index_set:
+  case TSH_OP_index_mul:
+  case TSH_OP_index_max:
+  case TSH_OP_index_min:
     return out == rank[0] && rank[2] == rank[0] - 1 + rank[1];
   case TSH_OP_nonzero:
     return out == 1;

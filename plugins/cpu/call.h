@@ -63,15 +63,24 @@ int call_lines_next(call_lines *w); /* 0: that was the last */
 
 /* ---- boxes (slab.c) ----------------------------------------------------- */
 enum { SLAB_COPY = 0 };
+/* Elements d, d + dd ... combined with s, s + ds ... */
+typedef void cpu_slab_fn(void *d, const void *s, int64_t n, int64_t dd,
+                         int64_t ds);
 typedef struct {
   int rank;
   int64_t ext[TSH_MAX_RANK], d[TSH_MAX_RANK], s[TSH_MAX_RANK]; /* strides */
   uint8_t bytes, add; /* add: dtype to add in, or SLAB_COPY */
+  cpu_slab_fn *fn;    /* instead of these, or NULL */
   const cpu_run *run;
 } cpu_slab;
 
 /* d = s, or d += s, over the box. TSH_ECANCELLED. */
 tsh_status cpu_slab_run(const cpu_slab *b, char *d, const char *s);
+/* The same where the box is one element. */
+void cpu_slab_one(const cpu_slab *b, char *d, const char *s);
+/* Another combination than these: op is index_mul, index_max or index_min; for
+ * index_set it is NULL, a copy. */
+cpu_slab_fn *cpu_put_get(int op, int dtype);
 /* The whole of argument i into the output. */
 tsh_status cpu_slab_copy(const cpu_call *c, int i);
 
@@ -79,6 +88,7 @@ tsh_status cpu_slab_copy(const cpu_call *c, int i);
 /* TSH_OK, TSH_ECANCELLED or TSH_ENOMEM; bad positions are in run->bad_at. */
 tsh_status cpu_take(const cpu_call *c);
 tsh_status cpu_index_add(const cpu_call *c);
+tsh_status cpu_index_put(const cpu_call *c);
 tsh_status cpu_gather_at(const cpu_call *c);
 tsh_status cpu_scatter_add(const cpu_call *c);
 tsh_status cpu_sort(const cpu_call *c);

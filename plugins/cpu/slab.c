@@ -1,4 +1,4 @@
-/* slab.c - a box of two arguments: one is copied or added to the other. */
+/* slab.c - a box of two arguments: one is copied to the other, or combined. */
 #include <string.h>
 
 #include "call.h"
@@ -8,6 +8,7 @@
     for (int64_t i = 0; i < n; i++, d += dd, s += ds) *d = (T)(expr);          \
   }
 RUN(copy_1, uint8_t, *s)
+RUN(copy_2, uint16_t, *s)
 RUN(copy_4, uint32_t, *s)
 RUN(copy_8, uint64_t, *s)
 RUN(add_f32, float, *d + *s)
@@ -18,6 +19,10 @@ RUN(add_i64, int64_t, *d + *s)
 
 static void run_of(const cpu_slab *b, void *d, const void *s, int64_t n,
                    int64_t dd, int64_t ds) {
+  if (b->fn) {
+    b->fn(d, s, n, dd, ds);
+    return;
+  }
   switch (b->add) {
   case TSH_f32:
     add_f32(d, s, n, dd, ds);
@@ -37,6 +42,9 @@ static void run_of(const cpu_slab *b, void *d, const void *s, int64_t n,
   switch (b->bytes) {
   case 1:
     copy_1(d, s, n, dd, ds);
+    return;
+  case 2:
+    copy_2(d, s, n, dd, ds);
     return;
   case 4:
     copy_4(d, s, n, dd, ds);
@@ -69,6 +77,10 @@ static tsh_status run_axes(const cpu_slab *b, int axis, char *d,
 
 tsh_status cpu_slab_run(const cpu_slab *b, char *d, const char *s) {
   return run_axes(b, 0, d, s);
+}
+
+void cpu_slab_one(const cpu_slab *b, char *d, const char *s) {
+  run_of(b, d, s, 1, 0, 0);
 }
 
 tsh_status cpu_slab_copy(const cpu_call *c, int i) {

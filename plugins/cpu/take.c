@@ -1,5 +1,5 @@
-/* take.c - the CALL ops take and index_add: a slab for each position, in the
- * order of the positions, one after the other. */
+/* take.c - the CALL ops take, index_add and its kin: a slab for each position,
+ * in the order of the positions, one after the other. */
 #include <string.h>
 
 #include "call.h"
@@ -59,6 +59,20 @@ static cpu_slab slab_of(const cpu_call *c, const tsh_view *one,
   return b;
 }
 
+/* x and positions have one axis: then a slab is one element, and the op of
+ * single elements does the same. */
+static int is_line(const cpu_call *c) {
+  return call_rank(c, 0) == 1 && call_rank(c, 1) == 1;
+}
+
+static tsh_status run_slab(const cpu_slab *b, int64_t i, char *d,
+                           const char *s) {
+  if (b->rank) return cpu_slab_run(b, d, s);
+  if (i % CALL_PIECE == 0 && cpu_cancelled(b->run)) return TSH_ECANCELLED;
+  cpu_slab_one(b, d, s);
+  return TSH_OK;
+}
+
 tsh_status cpu_take(const cpu_call *c) {
   static const uint64_t zero = 0;
   const tsh_view *x = call_view(c, 0), *out = call_view(c, 2);
@@ -66,6 +80,7 @@ tsh_status cpu_take(const cpu_call *c) {
   positions p = positions_of(c);
   cpu_slab b = slab_of(c, x, out, 1), empty = b;
   char *from = call_base(c, 0), *to = call_base(c, 2);
+  if (is_line(c)) return cpu_gather_at(c);
   memset(empty.s, 0, sizeof empty.s);
   for (int64_t i = 0; i < p.count; i++) {
     char *d = to + spread_offset(&p, out, axis) * b.bytes;
@@ -73,14 +88,15 @@ tsh_status cpu_take(const cpu_call *c) {
     int good = at >= 0 && at < x->extent[axis];
     if (!good && c->run->bad_at < 0) c->run->bad_at = i;
     tsh_status rc =
-        good ? cpu_slab_run(&b, d, from + at * x->stride[axis] * b.bytes)
-             : cpu_slab_run(&empty, d, (const char *)&zero);
+        good ? run_slab(&b, i, d, from + at * x->stride[axis] * b.bytes)
+             : run_slab(&empty, i, d, (const char *)&zero);
     if (rc != TSH_OK) return rc;
   }
   return TSH_OK;
 }
 
-tsh_status cpu_index_add(const cpu_call *c) {
+/* add: dtype to add in; else fn, or a copy. */
+static tsh_status put(const cpu_call *c, int add, cpu_slab_fn *fn) {
   const tsh_view *z = call_view(c, 2), *out = call_view(c, 3);
   int axis = (int)c->prog->attr[0];
   positions p = positions_of(c);
@@ -88,14 +104,23 @@ tsh_status cpu_index_add(const cpu_call *c) {
   char *to = call_base(c, 3);
   const char *from = call_base(c, 2);
   tsh_status rc = cpu_slab_copy(c, 0);
-  b.add = (uint8_t)call_dtype(c, 0);
+  b.add = (uint8_t)add;
+  b.fn = fn;
   for (int64_t i = 0; i < p.count && rc == TSH_OK; i++) {
     const char *s = from + spread_offset(&p, z, axis) * b.bytes;
     int64_t at = positions_next(&p);
     if (at >= 0 && at < out->extent[axis])
-      rc = cpu_slab_run(&b, to + at * out->stride[axis] * b.bytes, s);
+      rc = run_slab(&b, i, to + at * out->stride[axis] * b.bytes, s);
     else if (c->run->bad_at < 0)
       c->run->bad_at = i;
   }
   return rc;
+}
+
+tsh_status cpu_index_add(const cpu_call *c) {
+  return is_line(c) ? cpu_scatter_add(c) : put(c, call_dtype(c, 0), NULL);
+}
+
+tsh_status cpu_index_put(const cpu_call *c) {
+  return put(c, SLAB_COPY, cpu_put_get(c->prog->op, call_dtype(c, 0)));
 }
