@@ -3,6 +3,8 @@
 
     /usr/bin/python3 gen.py       (Debian: python3-numpy, python3-torch)
 
+gen_index.py and gen_library.py beside it write files of their own.
+
 A row of a table below is one op: what is written in Lua, the dtypes it is
 tried with, the reference, how many ulp a result may be off, and the inputs
 where they are not those of the table. A new elementwise op is one row.
@@ -562,6 +564,11 @@ def weights(x):
     return ((k * 7 % 5 + k % 3 * 0.125) * 0.5 + 0.25).reshape(x.shape)
 
 
+def ours(x):
+    """Positions of theirs; negative ones count from the end in both."""
+    return torch.where(x >= 0, x + SHIFT['index'], x)
+
+
 class Writer:
     def __init__(self, name):
         self.name, self.lines, self.known = name, [], set()
@@ -571,7 +578,7 @@ class Writer:
         full = name if name in FIXED else f'{name}.{dtype}'
         if full not in self.known:
             self.known.add(full)
-            shifted = x + SHIFT['index'] if name.startswith('at') else x
+            shifted = ours(x) if name.startswith('at') else x
             self.lines.append(f'input {full} {NAMES[x.dtype]} {shape_text(x)} '
                               f'{values_text(shifted)}')
         return full, x

@@ -4,6 +4,7 @@ dofile((arg[0]:match("^.*/") or "") .. "_prelude.lua")
 
 local folder = here .. "../golden/"
 local files = { "elementwise.txt", "reduce.txt", "layout.txt", "order.txt",
+  "index.txt",
   "loss.txt" }
 local inputs, lacking = {}, {}
 
@@ -176,7 +177,8 @@ local signs = { neg = "-x", add = "x + y", sub = "x - y", mul = "x * y",
   shr = "x >>", iota = "arange", slice = "x[", dot = "matmul",
   expand = "broadcast_to", index_add = "add_at", index = "take(",
   gather = "gather0", scatter_add = "scatter_add0", argsort = "argsort0",
-  argtopk = "argtopk0", nonzero = "nonzero0" }
+  argtopk = "argtopk0", nonzero = "nonzero0", index_set = "x:set(p",
+  index_mul = "x:mul(p", index_max = "x:max(p", index_min = "x:min(p" }
 local elsewhere = { copy = true, random = true, detach = true, to = true }
 
 local lines = {}
