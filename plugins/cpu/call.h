@@ -91,6 +91,8 @@ tsh_status cpu_index_add(const cpu_call *c);
 tsh_status cpu_index_put(const cpu_call *c);
 tsh_status cpu_gather_at(const cpu_call *c);
 tsh_status cpu_scatter_add(const cpu_call *c);
+/* What index_set is where x and positions have one axis. */
+tsh_status cpu_scatter_set(const cpu_call *c);
 tsh_status cpu_sort(const cpu_call *c);
 tsh_status cpu_argsort(const cpu_call *c);
 tsh_status cpu_argtopk(const cpu_call *c);

@@ -36,6 +36,17 @@ typedef int64_t gather_fn(const gather_run *r);
 #define ADD(name, T, P)                                                        \
   RUN(name, T, P, x[p * r->axis + i * r->dx] += d[i * r->dd], (void)0)
 
+#define SET(name, T, P)                                                        \
+  RUN(name, T, P, x[p * r->axis + i * r->dx] = d[i * r->dd], (void)0)
+
+SET(set_1_i32, uint8_t, int32_t)
+SET(set_1_i64, uint8_t, int64_t)
+SET(set_2_i32, uint16_t, int32_t)
+SET(set_2_i64, uint16_t, int64_t)
+SET(set_4_i32, uint32_t, int32_t)
+SET(set_4_i64, uint32_t, int64_t)
+SET(set_8_i32, uint64_t, int32_t)
+SET(set_8_i64, uint64_t, int64_t)
 READ(read_1_i32, uint8_t, int32_t)
 READ(read_1_i64, uint8_t, int64_t)
 READ(read_2_i32, uint16_t, int32_t)
@@ -54,13 +65,24 @@ READ(read_8_i64, uint64_t, int64_t)
 CPU_DTYPES(CPU_X)
 #undef CPU_X
 
+static int size_row(int64_t bytes) {
+  return bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3;
+}
+
 static gather_fn *read_of(int64_t bytes, int wide) {
   static gather_fn *const fn[4][2] = {{read_1_i32, read_1_i64},
                                       {read_2_i32, read_2_i64},
                                       {read_4_i32, read_4_i64},
                                       {read_8_i32, read_8_i64}};
-  int row = bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3;
-  return fn[row][wide];
+  return fn[size_row(bytes)][wide];
+}
+
+static gather_fn *set_of(int64_t bytes, int wide) {
+  static gather_fn *const fn[4][2] = {{set_1_i32, set_1_i64},
+                                      {set_2_i32, set_2_i64},
+                                      {set_4_i32, set_4_i64},
+                                      {set_8_i32, set_8_i64}};
+  return fn[size_row(bytes)][wide];
 }
 
 #define CASE_F(name)                                                           \
@@ -120,4 +142,10 @@ tsh_status cpu_scatter_add(const cpu_call *c) {
   int wide = call_dtype(c, 1) == TSH_i64;
   tsh_status rc = cpu_slab_copy(c, 0);
   return rc ? rc : each_run(c, 3, 2, add_of(call_dtype(c, 0), wide));
+}
+
+tsh_status cpu_scatter_set(const cpu_call *c) {
+  int wide = call_dtype(c, 1) == TSH_i64;
+  tsh_status rc = cpu_slab_copy(c, 0);
+  return rc ? rc : each_run(c, 3, 2, set_of(call_bytes(c, 0), wide));
 }

@@ -97,13 +97,17 @@ TRIG(sin)
 TRIG(cos)
 
 /* ---- index: the one op that can fail ------------------------------------ */
+/* Most lanes are good: whether all are is asked without branches first. */
 #define INDEX(fn, TY)                                                          \
   static void fn(void *pd, const void *pa, const void *pb, const void *pc,     \
                  size_t n, cpu_run *run) {                                     \
     const TY *y = pa, *extent = pb;                                            \
     (void)pc;                                                                  \
     size_t first = n;                                                          \
-    for (size_t i = n; i-- > 0;)                                               \
+    TY bad = 0;                                                                \
+    for (size_t i = 0; i < n; i++)                                             \
+      bad |= (y[i] == 0) | (y[i] > extent[i]) | (y[i] < -extent[i]);           \
+    for (size_t i = bad ? n : 0; i-- > 0;)                                     \
       if (y[i] == 0 || y[i] > extent[i] || y[i] < -extent[i]) first = i;       \
     if (first < n && (run->bad_lane < 0 || (int64_t)first < run->bad_lane))    \
       run->bad_lane = (int64_t)first;                                          \
@@ -111,7 +115,8 @@ TRIG(cos)
     CPU_LANES_FREE                                                             \
     for (size_t i = 0; i < n; i++) {                                           \
       const TY a = y[i], e = extent[i];                                        \
-      d[i] = a >= 1 && a <= e ? a - 1 : a < 0 && a >= -e ? a + e : 0;          \
+      const TY at = a < 0 ? a + e : a - 1;                                     \
+      d[i] = at >= 0 && at < e ? at : 0;                                       \
     }                                                                          \
   }
 INDEX(index_i32, int32_t)

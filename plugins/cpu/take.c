@@ -122,5 +122,6 @@ tsh_status cpu_index_add(const cpu_call *c) {
 }
 
 tsh_status cpu_index_put(const cpu_call *c) {
+  if (c->prog->op == TSH_OP_index_set && is_line(c)) return cpu_scatter_set(c);
   return put(c, SLAB_COPY, cpu_put_get(c->prog->op, call_dtype(c, 0)));
 }
