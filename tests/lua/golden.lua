@@ -4,7 +4,7 @@ dofile((arg[0]:match("^.*/") or "") .. "_prelude.lua")
 
 local folder = here .. "../golden/"
 local files = { "elementwise.txt", "reduce.txt", "layout.txt", "order.txt",
-  "index.txt",
+  "index.txt", "library.txt",
   "loss.txt" }
 local inputs, lacking = {}, {}
 
