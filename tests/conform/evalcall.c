@@ -82,14 +82,16 @@ static tsh_status eval_epilogue(const cf_job *j, int out) {
 
 tsh_status cf_eval_call(const cf_job *j, int64_t *bad) {
   const tsh_kernel *k = &j->kern->k;
-  const int take = k->op == TSH_OP_take;
+  const int out = cf_row_get(k->op)->arity; /* argument of the output */
   tsh_status rc = TSH_OK;
   *bad = -1;
-  if (take)
+  if (k->op == TSH_OP_take)
     eval_take(j, (int)j->kern->attr[0], bad);
-  else
+  else if (k->op == TSH_OP_index_add)
     eval_index_add(j, (int)j->kern->attr[0], bad);
-  if (k->ninst) rc = eval_epilogue(j, take ? 2 : 3);
+  else
+    cf_eval_order(j, out, bad);
+  if (k->ninst) rc = eval_epilogue(j, out);
   if (rc) return rc;
   return *bad < 0 ? TSH_OK : TSH_EINDEX;
 }
