@@ -212,4 +212,6 @@ const cpu_isa CPU_NAME(cpu_isa) = {
     .fold = cpu_fold_get,
     .program = cpu_program,
     .gemm = cpu_gemm,
+    .keys = cpu_keys_get,
+    .scans = cpu_scans_get,
 };

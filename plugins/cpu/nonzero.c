@@ -16,6 +16,18 @@ static void put(sink *s, int64_t at) {
   s->left--;
 }
 
+/* As below while there is room for every one of the n: each position is
+ * written, and the next over it when that was false. */
+static void find_all(sink *s, const uint8_t *x, int64_t n, int64_t at) {
+  int64_t *out = s->out, *begin = out;
+  for (int64_t i = 0; i < n; i++) {
+    *out = at + i;
+    out += x[i] != 0;
+  }
+  s->out = out;
+  s->left -= out - begin;
+}
+
 /* n elements, the first of which is number `at`. */
 static void find(sink *s, const uint8_t *x, int64_t step, int64_t n,
                  int64_t at) {
@@ -23,8 +35,12 @@ static void find(sink *s, const uint8_t *x, int64_t step, int64_t n,
   for (; step == 1 && i + 8 <= n; i += 8) {
     uint64_t eight;
     memcpy(&eight, x + i, 8);
-    for (int64_t k = 0; eight && k < 8; k++)
-      if (x[i + k]) put(s, at + i + k);
+    if (eight == 0) continue;
+    if (s->step == 1 && s->left > 8)
+      find_all(s, x + i, 8, at + i);
+    else
+      for (int64_t k = 0; k < 8; k++)
+        if (x[i + k]) put(s, at + i + k);
   }
   for (; i < n; i++)
     if (x[i * step]) put(s, at + i);
