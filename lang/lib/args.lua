@@ -32,6 +32,14 @@ function args.to_float(x)
   return args.FLOAT[x.dtype] and x or x:cast("f32")
 end
 
+-- The widest float of a device: not every one has f64.
+local wide = {}
+function args.wide(device)
+  wide[device] = wide[device]
+    or pcall(core.full, { 0 }, 0, "f64", device) and "f64" or "f32"
+  return wide[device]
+end
+
 -- A tensor of positions: integers, or a number or list of them.
 function args.check_positions(name, at, i)
   if type(at) == "table" or math.type(at) == "integer" then
@@ -75,6 +83,11 @@ function args.whole_from(name, what, v, least)
   local i = args.whole_number(name, what, v)
   if i >= least then return i end
   core.fail(("%s: %s must be from %d, got %d"):format(name, what, least, i))
+end
+
+-- Is the table one of options? An empty one is a list of no sizes.
+function args.has_names(t)
+  return #t == 0 and next(t) ~= nil -- order-free
 end
 
 -- ---- options ---------------------------------------------------------------

@@ -40,7 +40,7 @@ end
 -- Counts between the edges of one width: the bin is estimated, then compared
 -- with its edges, so that these alone decide.
 local function count_even(x, edges, bins, lo, hi)
-  local wide = x:cast("f64")
+  local wide = x:cast(args.wide(x.device))
   local known = wide:ge(lo) & wide:le(hi)
   local at = map("floor", (where(known, wide, lo) - lo) * (bins / (hi - lo)))
   at = map("minimum", at:cast("i64"), bins - 1)
@@ -93,7 +93,8 @@ local function histogram(x, bins, lo, hi)
     core.fail("histogram: lo and hi are given together")
   end
   lo, hi = ends_of(x, lo, hi)
-  local edges = linspace(lo, hi, bins + 1, { dtype = "f64", device = x.device })
+  local edges = linspace(lo, hi, bins + 1,
+    { dtype = args.wide(x.device), device = x.device })
   if args.FLOAT[x.dtype] then edges = edges:cast(x.dtype) end
   return count_even(x, edges, bins, lo, hi), edges
 end

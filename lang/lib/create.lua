@@ -14,7 +14,7 @@ local function sizes_and_options(name, known, ...)
   local last = list[n]
   if type(last) == "string" then
     o, n = { dtype = last }, n - 1
-  elseif type(last) == "table" and #last == 0 and next(last) ~= nil then
+  elseif type(last) == "table" and args.has_names(last) then
     o, n = args.options(name, last, "dtype", known), n - 1
   end
   if n == 1 and type(list[1]) == "table" then
@@ -37,9 +37,11 @@ local function logspace(first, last, n, opts)
         core.kind(v or nil)))
     end
   end
-  local at = linspace(first, last, args.whole_from("logspace",
-    "the number of elements", n, 0), { dtype = "f64", device = o.device })
-  return map("pow", base + 0.0, at):cast(o.dtype or "f32")
+  n = args.whole_from("logspace", "the number of elements", n, 0)
+  local device = o.device or core.full({ 0 }, 0).device
+  -- In f64, which another device may not have, and rounded once.
+  local at = linspace(first, last, n, { dtype = "f64", device = "cpu" })
+  return map("pow", base + 0.0, at):cast(o.dtype or "f32"):to(device)
 end
 
 --- meshgrid(x, y, ..., {indexing="ij"}): for tensors of one axis, of sizes m, n
@@ -207,17 +209,18 @@ end
 --- row. Without replacement they differ. What is pending runs.
 --- Example: multinomial(tensor{1.0, 0.0, 3.0}, 2) --> 3 1
 local function multinomial(p, k, opts)
-  p = args.to_float(args.check_tensor("multinomial", p)):detach():cast("f64")
+  p = args.to_float(args.check_tensor("multinomial", p)):detach()
+  p = p:cast(args.wide(p.device))
   local o = args.options("multinomial", k, "k", "k replacement", opts)
   local replacement = args.flag("multinomial", o, "replacement")
   k = args.whole_from("multinomial", "the number of positions", o.k, 0)
   check_chances(p, k, replacement)
   local axis, s = #p.shape, args.sizes(p)
-  local like = { dtype = "f64", device = p.device }
+  local like = { dtype = p.dtype, device = p.device }
   if not replacement then
     local e = -map("log", 1 - rand(s, like))
     -- 1 - u is above 0, so e is finite; it is 0 where u is.
-    return core.argtopk0(p / map("maximum", e, 1e-300), axis, k, true) + 1
+    return core.argtopk0(p / map("maximum", e, 1e-30), axis, k, true) + 1
   end
   s[axis] = k
   local up_to = core.scan("cumsum", p, axis)

@@ -79,8 +79,8 @@ local function columns_ahead(m, n, device)
   return arange(n, { device = device }):reshape({ 1, n }) - row
 end
 
---- diag(x, offset) or diag(x, {offset=0}): of a matrix its diagonal; of a tensor
---- of one axis the matrix that has it there and else 0.
+--- diag(x, offset) or diag(x, {offset=0}): of a matrix its diagonal; of one axis
+--- the matrix that has it there and else 0.
 --- Example: diag(tensor{1, 2}) --> 1 0 / 0 2
 local function diag(x, offset, opts)
   args.check_tensor("diag", x)

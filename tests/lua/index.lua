@@ -86,8 +86,8 @@ case("tensors", "several pick in step", function()
   eq(t[{ i, j }], { 4, 10 })
   eq(t[{ i:view(2, 1), j }], { { 4, 2 }, { 12, 10 } })
   eq(t[{ i, tensor(1) }], { 1, 9 })
-  shape(arange(24):view(2, 3, 4)[{ tensor { 1, 2, 1 }, {}, tensor { 1, 1, 4 } }],
-    { 3, 3 })
+  local c = arange(24):view(2, 3, 4)
+  shape(c[{ tensor { 1, 2, 1 }, {}, tensor { 1, 1, 4 } }], { 3, 3 })
   shape(t[{ zeros(0, "i64"), zeros(0, "i64") }], { 0 })
   fails(function() return t[{ i, tensor { 1, 2, 3 } }] end,
     "index: positions %[2%] and %[3%] do not broadcast")
@@ -243,7 +243,8 @@ case("set mask", "replaces where it is true", function()
   fails(function() return v:set(v:gt(25), tensor { 1, 2 }):table() end,
     "set: values %[2%] do not broadcast to the place %[3%]")
   fails(function() return v:set(v:gt(25), 0.5) end, "0.5 does not fit i64")
-  fails(function() return v:set(tensor { true }, 0) end, "a mask %[1%] does not")
+  fails(function() return v:set(tensor { true }, 0) end,
+    "a mask %[1%] does not fit")
 end)
 
 case("set gradients", "masks select", function()

@@ -117,7 +117,8 @@ case("positions", "nonzero, gather and their kin", function()
     { { 4, 5, 6 }, { 1, 2, 3 } })
   fails(function() take_along_axis(x, tensor { { 1 }, { 1 }, { 1 } }, 2) end,
     "do not broadcast")
-  eq(scatter_add(zeros(2, 2), tensor { { 1, 1 } }, 1, 1), { { 1, 1 }, { 0, 0 } })
+  eq(scatter_add(zeros(2, 2), tensor { { 1, 1 } }, 1, 1),
+    { { 1, 1 }, { 0, 0 } })
   fails(function() scatter_add(x, tensor { { 1 } }, tensor { { 0.5 } }, 1) end,
     "f32 values do not fit i64 without loss")
   fails(function() scatter_add(zeros(3), { 1, 2 }, ones(1)) end,
