@@ -34,6 +34,10 @@ static void run_of(const cpu_slab *b, void *d, const void *s, int64_t n,
   default:
     break;
   }
+  if (dd == 1 && ds == 1) {
+    memcpy(d, s, (size_t)n * b->bytes);
+    return;
+  }
   switch (b->bytes) {
   case 1:
     copy_1(d, s, n, dd, ds);
