@@ -273,6 +273,10 @@ typedef struct {
   int wide;
 } cpu_keys;
 
+/* Sorts the columns of n rows of keys, n at most CPU_SHORT_MOST. */
+enum { CPU_SHORT_LANES = 16, CPU_SHORT_MOST = 32 };
+typedef void cpu_short_fn(uint32_t (*row)[CPU_SHORT_LANES], int n);
+
 /* Running sums or products of n elements that are dd and ds apart. begun: the
  * result before the first is there. dense: of steps 1. cols: of as many lines
  * as `lanes`, which lie side by side. */
@@ -294,7 +298,8 @@ struct cpu_isa {
                         const tsh_launch *launch);
   tsh_status (*gemm)(cpu_run *run, const tsh_prog *prog,
                      const tsh_launch *launch);
-  const cpu_keys *(*keys)(int dtype);           /* NULL: has it not */
+  const cpu_keys *(*keys)(int dtype); /* NULL: has it not */
+  cpu_short_fn *sort_short;
   const cpu_scans *(*scans)(int op, int dtype); /* NULL: has it not */
 };
 extern const cpu_isa cpu_isa_base;

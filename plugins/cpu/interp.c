@@ -213,5 +213,6 @@ const cpu_isa CPU_NAME(cpu_isa) = {
     .program = cpu_program,
     .gemm = cpu_gemm,
     .keys = cpu_keys_get,
+    .sort_short = cpu_sort_short,
     .scans = cpu_scans_get,
 };

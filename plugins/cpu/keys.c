@@ -93,6 +93,22 @@ KEY_DTYPES(DEFINE)
 BELOW(below_32, uint32_t)
 BELOW(below_64, uint64_t)
 
+/* ---- short lines -------------------------------------------------------- */
+/* By insertion: every lane does the same whatever its keys are. */
+void cpu_sort_short(uint32_t (*row)[CPU_SHORT_LANES], int n) {
+  for (int i = 1; i < n; i++) {
+    uint32_t v[CPU_SHORT_LANES];
+    memcpy(v, row[i], sizeof v);
+    for (int j = i; j > 0; j--)
+      for (int l = 0; l < CPU_SHORT_LANES; l++) {
+        uint32_t w = row[j - 1][l], low = w < v[l] ? w : v[l];
+        row[j][l] = w < v[l] ? v[l] : w;
+        v[l] = low;
+      }
+    memcpy(row[0], v, sizeof v);
+  }
+}
+
 const cpu_keys *cpu_keys_get(int dtype) {
 #define ROW(name, T, K, key, bits, zero)                                       \
   [TSH_##name] = {load_##name, store_##name,                                   \

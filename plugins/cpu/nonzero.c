@@ -3,6 +3,8 @@
 
 #include "call.h"
 
+enum { BLOCK = 32 }; /* elements that are passed over when none is true */
+
 /* Where the next position goes. */
 typedef struct {
   int64_t *out;
@@ -28,20 +30,20 @@ static void find_all(sink *s, const uint8_t *x, int64_t n, int64_t at) {
   s->left -= out - begin;
 }
 
+static int any_true(const uint8_t *x) {
+  uint64_t v[BLOCK / 8], any = 0;
+  memcpy(v, x, sizeof v);
+  for (int k = 0; k < BLOCK / 8; k++) any |= v[k];
+  return any != 0;
+}
+
 /* n elements, the first of which is number `at`. */
 static void find(sink *s, const uint8_t *x, int64_t step, int64_t n,
                  int64_t at) {
   int64_t i = 0;
-  for (; step == 1 && i + 8 <= n; i += 8) {
-    uint64_t eight;
-    memcpy(&eight, x + i, 8);
-    if (eight == 0) continue;
-    if (s->step == 1 && s->left > 8)
-      find_all(s, x + i, 8, at + i);
-    else
-      for (int64_t k = 0; k < 8; k++)
-        if (x[i + k]) put(s, at + i + k);
-  }
+  int dense = step == 1 && s->step == 1;
+  for (; dense && i + BLOCK <= n && s->left > BLOCK; i += BLOCK)
+    if (any_true(x + i)) find_all(s, x + i, BLOCK, at + i);
   for (; i < n; i++)
     if (x[i * step]) put(s, at + i);
 }

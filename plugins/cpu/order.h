@@ -25,6 +25,12 @@ typedef tsh_status order_fn(const cpu_call *c, const void *job,
 tsh_status order_each(const cpu_call *c, int64_t room, order_fn *fn,
                       const void *job);
 
+/* ---- short lines (short.c) ---------------------------------------------- */
+int order_is_short(const cpu_call *c); /* may order_short be called? */
+/* Sorts the values of all lines of argument 0 into the output; fn is called
+ * for the few that need it, with room for CPU_SHORT_MOST keys, twice. */
+tsh_status order_short(const cpu_call *c, order_fn *fn, const void *job);
+
 /* ---- sorts (radix.c) ---------------------------------------------------- */
 typedef struct {
   uint64_t key;

@@ -40,7 +40,7 @@ static void run_of(const cpu_slab *b, void *d, const void *s, int64_t n,
     break;
   }
   if (dd == 1 && ds == 1) {
-    memcpy(d, s, (size_t)(n * b->bytes));
+    memcpy(d, s, (size_t)n * b->bytes);
     return;
   }
   switch (b->bytes) {

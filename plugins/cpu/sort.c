@@ -134,6 +134,7 @@ static tsh_status sort_lines(const cpu_call *c, order_fn *fn, int64_t each) {
                .keys = c->isa->keys(call_dtype(c, 0)),
                .down = c->prog->attr[1] != 0};
   s.half = (s.n * each + 63) / 64 * 64;
+  if (fn == sort_values && order_is_short(c)) return order_short(c, fn, &s);
   return order_each(c, 2 * s.half, fn, &s);
 }
 

@@ -16,7 +16,7 @@ typedef struct {
   order_pair *best, *other; /* room for `most` each */
   int64_t n;                /* candidates */
   uint64_t limit;           /* keys below it are candidates; once `full` */
-  int full;                 /* k have been found */
+  int full;                 /* k are known to be below the limit */
 } chosen;
 
 /* The best k of the candidates, best first: the sort is stable, and they were
@@ -56,6 +56,29 @@ static tsh_status offer(const cpu_call *c, chosen *t, const void *keys,
   return TSH_OK;
 }
 
+enum { SAMPLE = 1024, SAMPLED = 64 * SAMPLE };
+
+/* A first limit: the k-th best of a sample. So there are k as good, and of a
+ * long line most elements are passed over, also when it is sorted. */
+static void guess(const cpu_call *c, chosen *t, const order_line *l) {
+  const choice *of = t->of;
+  int64_t step = of->n / SAMPLE;
+  uint64_t keys[2 * SAMPLE];
+  if (of->n < SAMPLED || of->k > SAMPLE / 8) return;
+  of->keys->load(keys, l->x, SAMPLE, l->dx * step, of->down);
+  if (of->keys->wide) {
+    const uint64_t *x = order_64(c->run, keys, keys + SAMPLE, SAMPLE);
+    if (!x || x[of->k - 1] == UINT64_MAX) return;
+    t->limit = x[of->k - 1] + 1;
+  } else {
+    uint32_t *narrow = (uint32_t *)(void *)keys;
+    const uint32_t *x = order_32(c->run, narrow, narrow + SAMPLE, SAMPLE);
+    if (!x || x[of->k - 1] == UINT32_MAX) return;
+    t->limit = x[of->k - 1] + UINT64_C(1);
+  }
+  t->full = 1;
+}
+
 static tsh_status choose(const cpu_call *c, const void *job,
                          const order_line *l) {
   const choice *of = job;
@@ -64,6 +87,7 @@ static tsh_status choose(const cpu_call *c, const void *job,
   uint64_t part[ORDER_PIECE];
   tsh_status rc = TSH_OK;
   t.other = t.best + of->most;
+  guess(c, &t, l);
   for (int64_t i = 0; i < of->n && rc == TSH_OK; i += ORDER_PIECE) {
     int64_t m = of->n - i < ORDER_PIECE ? of->n - i : ORDER_PIECE;
     if (cpu_cancelled(c->run)) return TSH_ECANCELLED;

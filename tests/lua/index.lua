@@ -221,6 +221,8 @@ case("add", "and mul, min, max at an index", function()
     { { 0, 0, 2 }, { 0, 0, 2 } })
   fails(function() return v:add(1, 0.5) end, "without loss")
   eq(v:mul(tensor { 1, 1, 5 }, 2), { 40, 20, 30, 40, 100 })
+  fails(function() return tensor { true }:add(tensor { 1 }, true) end,
+    "add: there is no add of bool")
   eq(v:max(tensor { 1, 1, 2 }, tensor { 11, 12, 13 }), { 12, 20, 30, 40, 50 })
   eq(v:min(tensor { -1, -1 }, tensor { 7, 8 }), { 10, 20, 30, 40, 7 })
 end)
