@@ -245,7 +245,8 @@ static plan_node *push_updated(lua_State *L, int op, const lt_selection *s,
   scatter c;
   int rest = s->rank - s->pick[0].axis - 1;
   if (op && plan_dtype_of(part) == TSH_bool)
-    lt_fail(L, NULL, "there is no %s of bool", lt_op_name(op));
+    lt_fail(L, NULL, "there is no %s of bool; cast it, or use | & ^ ~",
+            lt_op_name(op));
   if (s->npick == 1 && s->nmask && is_each(&v, s->pick[0].axis, rest))
     return push_masked(L, op, s, part, v);
   push_scatter(L, s, part, v, &c);
