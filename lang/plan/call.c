@@ -140,11 +140,15 @@ static tsh_status read_at(plan *p, int op, plan_node *x, plan_node *at,
   return rc;
 }
 
-/* x with v, of the given shape, added at positions. */
+/* x with v, of the given shape, added at positions; halves in f32. */
 static tsh_status add_at(plan *p, int op, plan_node *x, plan_node *at,
                          plan_node *v, int axis, const plan_shape *shape,
                          plan_node **out, tsh_err *err) {
-  call c = {op, x->dtype, 3, axis, 0, {x, NULL, NULL}, x->shape};
+  int is_half = plan_dtype_kind(x->dtype) == TSH_KIND_FLOAT &&
+                plan_dtype_bytes(x->dtype) == 2;
+  int compute = is_half && op != TSH_OP_index_set ? TSH_f32 : x->dtype;
+  call c = {op, compute, 3, axis, 0, {NULL, NULL, NULL}, x->shape};
+  plan_node *sum = NULL;
   tsh_status rc = check_takes(op, x, err);
   char a[200], b[200];
   if (rc == TSH_OK && shape != v->shape)
@@ -152,12 +156,16 @@ static tsh_status add_at(plan *p, int op, plan_node *x, plan_node *at,
                   plan_ops[op].name, shape_text(v->shape, a, sizeof a),
                   shape_text(shape, b, sizeof b));
   if (rc != TSH_OK) return rc;
+  TRY(plan_cast(p, x, compute, &c.in[0], err));
   TRY(positions_on(p, plan_ops[op].name, at, x->d, &c.in[1], err));
-  TRY(values_on(p, v, x, &c.in[2], err));
-  TRY(record_call(p, &c, out, err));
+  TRY(values_on(p, v, c.in[0], &c.in[2], err));
+  TRY(record_call(p, &c, &sum, err));
+  TRY(plan_cast(p, sum, x->dtype, out, err));
 out:
+  step_over(p, c.in[0], x);
   step_over(p, c.in[1], at);
   step_over(p, c.in[2], v);
+  step_over(p, sum, *out);
   return rc;
 }
 

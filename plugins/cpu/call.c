@@ -41,7 +41,7 @@ static tsh_status check_dtypes(const tsh_kernel *k, const call_row *row,
   if (out != gives || (row->nin == 3 && k->arg_dtype[2] != x))
     return kit_fail(err, TSH_EINVAL, "%s of %s gives %s", kit_op_name(k->op),
                     kit_dtype_name(x), kit_dtype_name(out));
-  if (!(cpu_op_types[k->op] & TSH_BIT(x)))
+  if (!(cpu_op_types[k->op] & TSH_BIT(x)) || !cpu_put_has(k->op, x))
     return kit_fail(err, TSH_EUNSUPPORTED, "no %s of %s", kit_op_name(k->op),
                     kit_dtype_name(x));
   if (row->at && k->arg_dtype[row->at] != TSH_i32 &&

@@ -81,6 +81,8 @@ void cpu_slab_one(const cpu_slab *b, char *d, const char *s);
 /* Another combination than these: op is index_mul, index_max or index_min; for
  * index_set it is NULL, a copy. */
 cpu_slab_fn *cpu_put_get(int op, int dtype);
+/* 0 where op combines and has no function for the dtype. */
+int cpu_put_has(int op, int dtype);
 /* The whole of argument i into the output. */
 tsh_status cpu_slab_copy(const cpu_call *c, int i);
 

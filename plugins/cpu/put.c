@@ -46,3 +46,8 @@ cpu_slab_fn *cpu_put_get(int op, int dtype) {
     return NULL;
   }
 }
+
+int cpu_put_has(int op, int dtype) {
+  return op < TSH_OP_index_mul || op > TSH_OP_index_min ||
+         cpu_put_get(op, dtype) != NULL;
+}

@@ -221,11 +221,11 @@ COUNT = [
     ('select(2, histogram(x, 4))', 'f', edges(4), -4, 'many'),
     ('histogram(x, y)', 'f',
      by_numpy(lambda x, y: numpy.histogram(x, y)[0]), 0, ('cube', 'edges')),
-    ('bincount(x)', 'I', lambda x: torch.bincount(x - 1), 0, 'labels'),
+    ('bincount(x)', 'I', lambda x: torch.bincount(x - SHIFT['index']), 0, 'labels'),
     ('bincount(x, {minlength=8})', 'I',
-     lambda x: torch.bincount(x - 1, minlength=8), 0, 'labels'),
+     lambda x: torch.bincount(x - SHIFT['index'], minlength=8), 0, 'labels'),
     ('bincount(x, {weights=y})', 'I',
-     lambda x, y: torch.bincount(x - 1, y), 0, ('labels', 'heavy')),
+     lambda x, y: torch.bincount(x - SHIFT['index'], y), 0, ('labels', 'heavy')),
 ]
 INPUTS['many'] = ([(i * 7 % 11 - 5) / 4 for i in range(40)], None, None, None)
 
