@@ -256,6 +256,15 @@ case("set gradients", "masks select", function()
     tensor(3, "f64")), 3)
   eq(grad(function(x) return sum(x:mul(m, inf)[{ { 1, 1 } }]) end)(inf1),
     { 1, inf * 0, inf * 0 })
+  local at = tensor { 1, 1 }
+  local function product(p) return sum(p.x:mul(at, p.v)) end
+  local d = grad(product)({ x = tensor({ 2, 3 }, "f64"),
+    v = tensor({ 0, 5 }, "f64") })
+  eq(d.x, { 0, 1 })
+  eq(d.v, { 10, 0 })
+  d = grad(product)({ x = tensor({ 2, 3 }, "f64"),
+    v = tensor({ 0, 0 }, "f64") })
+  eq(d.v, { 0, 0 })
   eq(gradat(function(x) return x[x:gt(1)] ^ 2 end, { 1, 2, 3 }), { 0, 4, 6 })
   eq(gradat(function(x) return grad(function(y)
     return sum(y[tensor { 1, 1, 2 }] ^ 3)
