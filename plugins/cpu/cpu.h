@@ -274,7 +274,7 @@ typedef struct {
 } cpu_keys;
 
 /* Sorts the columns of n rows of keys, n at most CPU_SHORT_MOST. */
-enum { CPU_SHORT_LANES = 16, CPU_SHORT_MOST = 32 };
+enum { CPU_SHORT_LANES = 64, CPU_SHORT_MOST = 32 };
 typedef void cpu_short_fn(uint32_t (*row)[CPU_SHORT_LANES], int n);
 
 /* Running sums or products of n elements that are dd and ds apart. begun: the

@@ -18,10 +18,11 @@ typedef int64_t gather_fn(const gather_run *r);
   static int64_t name(const gather_run *r) {                                   \
     const P *at = (const P *)r->at;                                            \
     T *x = (T *)r->x, *d = (T *)r->d;                                          \
-    int64_t first = -1;                                                        \
+    int64_t first = -1, dat = r->dat, dd = r->dd, dx = r->dx;                  \
+    int64_t axis = r->axis, extent = r->extent;                                \
     for (int64_t i = 0; i < r->n; i++) {                                       \
-      int64_t p = at[i * r->dat];                                              \
-      if (p >= 0 && p < r->extent) {                                           \
+      int64_t p = at[i * dat];                                                 \
+      if (p >= 0 && p < extent) {                                              \
         good;                                                                  \
       } else {                                                                 \
         bad;                                                                   \
@@ -32,9 +33,9 @@ typedef int64_t gather_fn(const gather_run *r);
   }
 
 #define READ(name, T, P)                                                       \
-  RUN(name, T, P, d[i * r->dd] = x[p * r->axis + i * r->dx], d[i * r->dd] = 0)
+  RUN(name, T, P, d[i * dd] = x[p * axis + i * dx], d[i * dd] = 0)
 #define ADD(name, T, P)                                                        \
-  RUN(name, T, P, x[p * r->axis + i * r->dx] += d[i * r->dd], (void)0)
+  RUN(name, T, P, x[p * axis + i * dx] += d[i * dd], (void)0)
 
 #define SET(name, T, P)                                                        \
   RUN(name, T, P, x[p * r->axis + i * r->dx] = d[i * r->dd], (void)0)

@@ -94,19 +94,19 @@ BELOW(below_32, uint32_t)
 BELOW(below_64, uint64_t)
 
 /* ---- short lines -------------------------------------------------------- */
-/* By insertion: every lane does the same whatever its keys are. */
+/* Each round orders neighbours, from the first or the second on; after n rounds
+ * every lane is in order, whatever its keys are. */
 void cpu_sort_short(uint32_t (*row)[CPU_SHORT_LANES], int n) {
-  for (int i = 1; i < n; i++) {
-    uint32_t v[CPU_SHORT_LANES];
-    memcpy(v, row[i], sizeof v);
-    for (int j = i; j > 0; j--)
+  for (int i = 0; i < n; i++)
+    for (int j = i & 1; j + 1 < n; j += 2) {
+      uint32_t *x = row[j], *y = row[j + 1];
+      CPU_LANES_FREE
       for (int l = 0; l < CPU_SHORT_LANES; l++) {
-        uint32_t w = row[j - 1][l], low = w < v[l] ? w : v[l];
-        row[j][l] = w < v[l] ? v[l] : w;
-        v[l] = low;
+        uint32_t a = x[l], b = y[l];
+        x[l] = a < b ? a : b;
+        y[l] = a < b ? b : a;
       }
-    memcpy(row[0], v, sizeof v);
-  }
+    }
 }
 
 const cpu_keys *cpu_keys_get(int dtype) {

@@ -108,13 +108,16 @@ static int same(cf *t, cf_mem *m, const char *what) {
 /* The lines are short, longer than 16 and 32, and one of thousands. */
 static void run_shapes(cf *t, cf_stage *st, const subject *s, cf_mem *x,
                        cf_mem *y) {
-  int64_t shape[4][RANK] = {{5, 7, 6}, {3, 3, 9}, {2, 5, 9}, {1, 1, 1}};
+  int64_t shape[5][RANK] = {
+      {5, 7, 6}, {3, 3, 9}, {2, 5, 9}, {3, 3, 3}, {1, 1, 1}};
   shape[1][s->axis] = 43;
   shape[2][s->axis] = 70;
-  shape[3][s->axis] = 2900;
-  int shapes = s->axis == 2 && s->style == CF_BITS ? 4 : 3;
+  shape[3][(s->axis + 1) % RANK] = 71; /* many lines, side by side */
+  shape[3][s->axis] = 6;
+  shape[4][s->axis] = 2900;
+  int shapes = s->axis == 2 && s->style == CF_BITS ? 5 : 4;
   for (int i = 0; i < shapes; i++)
-    for (int layout = 0; layout < (i == 3 ? 1 : LAYOUTS); layout++) {
+    for (int layout = 0; layout < (i == 4 ? 1 : LAYOUTS); layout++) {
       tsh_err err;
       tsh_status rc;
       cf_job j;
