@@ -77,8 +77,8 @@ enum { TSH_DTYPES(TSH_X) TSH_NDTYPE = 32 };
  *              reaches a plugin as views, INDEX and sub-view STOREs
  *        CALL  what is not the kernel form: compiled with attributes
  * takes  compute dtypes that have a meaning: F floats, I integers, B bool
- * gives  SAME the compute dtype | BOOL | TO the instruction's dtype |
- *        SECOND the dtype of the second operand
+ * gives  SAME the compute dtype | BOOL | TO the instruction's dtype, of a CALL
+ *        the output's | SECOND the dtype of the second operand
  * start  FOLD only: ZERO ONE LOWEST HIGHEST, or NONE where an empty fold has
  *        no value (the host refuses it)
  * fexpr  meaning for floats; iexpr: meaning for integers and bool. `a b c`
@@ -230,7 +230,19 @@ enum { TSH_DTYPES(TSH_X) TSH_NDTYPE = 32 };
 
 #define TSH_OPS_CALL(X) \
   X(192, take,       CALL, 2, FIB, SAME, NONE, a, a, "elements at positions along an axis; attr: axis") \
-  X(193, index_add,  CALL, 3, FI,  SAME, NONE, a, a, "x with z added at positions y along an axis; attr: axis")
+  X(193, index_add,  CALL, 3, FI,  SAME, NONE, a, a, "x with z added at positions y along an axis; attr: axis") \
+  X(194, gather,     CALL, 2, FIB, SAME, NONE, a, a, "for each position y the element of x there along an axis; attr: axis") \
+  X(195, scatter_add, CALL, 3, FI, SAME, NONE, a, a, "x with each element of z added at its position y along an axis; attr: axis") \
+  X(196, sort,       CALL, 1, FIB, SAME, NONE, a, a, "elements in order along an axis; attr: axis, descending") \
+  X(197, argsort,    CALL, 1, FIB, TO,   NONE, a, a, "positions that sort an axis; attr: axis, descending") \
+  X(198, argtopk,    CALL, 1, FIB, TO,   NONE, a, a, "positions of the k largest or smallest along an axis; attr: axis, k, largest") \
+  X(199, cumsum,     CALL, 1, FI,  SAME, NONE, a + b, a + b, "sum of the elements up to each one along an axis; attr: axis") \
+  X(200, cumprod,    CALL, 1, FI,  SAME, NONE, a * b, a * b, "product of the elements up to each one along an axis; attr: axis") \
+  X(201, nonzero,    CALL, 1, B,   TO,   NONE, a, a, "row-major positions of the true elements") \
+  X(202, index_set,  CALL, 3, FIB, SAME, NONE, b, b, "x with z at positions y along an axis, the last of equal ones; attr: axis") \
+  X(203, index_mul,  CALL, 3, FI,  SAME, NONE, a * b, a * b, "x multiplied with z at positions y along an axis; attr: axis") \
+  X(204, index_max,  CALL, 3, FI,  SAME, NONE, a, a, "x with the larger of it and z at positions y along an axis; attr: axis") \
+  X(205, index_min,  CALL, 3, FI,  SAME, NONE, a, a, "x with the smaller of it and z at positions y along an axis; attr: axis")
 /* clang-format on */
 
 /* Instruction ids that are no ops of the table. */
@@ -328,9 +340,32 @@ enum { /* tsh_kernel.arg_class: what every launch of the kernel keeps */
  * rank is then the output's. attr counts axes from 0.
  * Scalars, offsets, extents and strides belong to the launch. hash covers all
  * but itself: equal hashes with equal bytes may share a program.
- * CALL arguments: take x, positions, out; index_add x, positions, z, out.
- * Positions are i32 or i64, 0..n-1, checked in the kernel; tsh_err.at is then
- * the row-major number of the first bad position in its own argument. */
+ *
+ * CALL arguments, the attribute axis where the row says it:
+ *   take         x, positions, out       out has the axes of the positions in
+ *   index_add    x, positions, z, out    the place of axis; so has z
+ *   index_set index_mul index_max index_min   as index_add
+ *   gather       x, positions, out       all of x's rank; positions and out (z)
+ *   scatter_add  x, positions, z, out    have equal extents, beside axis none
+ *                                        larger than x's
+ *   sort cumsum cumprod  x, out          of equal extents
+ *   argsort      x, out                  out is i64, of equal extents
+ *   argtopk      x, out                  out is i64, of extent k along axis
+ *   nonzero      x, out                  out is i64 of rank 1
+ * No argument is empty. Positions are i32 or i64, 0..n-1, checked in the
+ * kernel; tsh_err.at is then the row-major number of the first bad position in
+ * its own argument.
+ *
+ * index_add and its kin and scatter_add begin with x and combine in row-major
+ * order of the positions; max and min as the MAP ops. Sorting is by <, stable
+ * in both directions: what is equal keeps its order, -0 equals +0, every NaN is
+ * larger than all else and equal to the others. argtopk gives the first k of
+ * argsort, descending when `largest`. nonzero gives as many positions as out
+ * has room for; when there are fewer the rest is 0. Integer scans wrap. A float
+ * scan goes in blocks of 16 elements along axis, the last may be shorter: for d
+ * = 1, 2, 4, 8 every element i >= d of the block becomes [i-d] + [i] (of the
+ * values before that step); then the last result of the block before, if there
+ * is one, is added in front: carry + [i]. cumprod the same with *. */
 typedef struct {
   uint32_t size, flags;
   uint16_t op, rank, nfold, narg, nscalar, ninst, inst_size, nattr;

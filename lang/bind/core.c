@@ -226,15 +226,33 @@ static int core_take0(lua_State *L) {
   return lt_done(L, 1);
 }
 
-static int core_index_add(lua_State *L) {
-  plan_node *x = arg(L, 1), *at = arg(L, 2), *v = arg(L, 3), **out;
-  int axis = lt_arg_axis(L, 4, (int)plan_shape_of(x)->rank);
+/* index0(at, n): the positions from 0 of those from 1, of 1..n. */
+static int core_index(lua_State *L) {
+  plan_node *at = arg(L, 1);
+  int64_t n = lt_arg_whole(L, 2, "the extent");
+  lt_begin(L);
+  lt_push_positions(L, at, n);
+  return lt_done(L, 1);
+}
+
+/* index_put(op, x, at, v, axis); op: index_add, index_set ... */
+static int core_index_put(lua_State *L) {
+  int op = arg_op(L, 1);
+  plan_node *x = arg(L, 2), *at = arg(L, 3), *v = arg(L, 4), **out;
+  int axis = lt_arg_axis(L, 5, (int)plan_shape_of(x)->rank);
   tsh_err err;
   lt_begin(L);
   out = lt_tensor_new(L);
   err.size = sizeof err;
-  lt_check(L, plan_index_add(lt_of(L)->plan, x, at, v, axis, out, &err), &err);
+  lt_check(L, plan_index_put(lt_of(L)->plan, op, x, at, v, axis, out, &err),
+           &err);
   return lt_done(L, 1);
+}
+
+static int core_index_add(lua_State *L) {
+  lua_pushliteral(L, "index_add");
+  lua_insert(L, 1);
+  return core_index_put(L);
 }
 
 /* one_hot(at from 0, n, dtype); what is no class has a row of zeros. */
@@ -279,6 +297,19 @@ static int keyed(lua_State *L, lt_drawer draw) {
   return lt_push_draw(L, draw, lt_of(L)->device, dtype, s, &rng);
 }
 
+/* draw(shape): words of the stream that rand takes from, i64, on the device
+ * where new tensors go. */
+static int core_draw(lua_State *L) {
+  const plan_shape *s = arg_shape(L, 1);
+  plan_node **out;
+  tsh_err err;
+  lt *l = lt_begin(L);
+  out = lt_tensor_new(L);
+  err.size = sizeof err;
+  lt_check(L, plan_random(l->plan, l->device, s, &l->rng, out, &err), &err);
+  return lt_done(L, 1);
+}
+
 static int core_randn_key(lua_State *L) { return keyed(L, plan_randn); }
 static int core_uniform(lua_State *L) { return keyed(L, plan_rand); }
 
@@ -291,6 +322,22 @@ static int core_fail(lua_State *L) {
 static int core_note(lua_State *L) {
   lt_note("%s", luaL_checkstring(L, 1));
   return 0;
+}
+
+/* nearest(word, "axis keep"): the word that was meant, or nil. */
+static int core_nearest(lua_State *L) {
+  const char *names[32];
+  char *words;
+  int n = 0;
+  size_t size;
+  const char *text = luaL_checklstring(L, 2, &size);
+  words = lua_newuserdatauv(L, size + 1, 0);
+  memcpy(words, text, size + 1);
+  for (char *at = strtok(words, " "); at && n < 31; at = strtok(NULL, " "))
+    names[n++] = at;
+  names[n] = NULL;
+  lua_pushstring(L, lt_nearest(luaL_checkstring(L, 1), names));
+  return 1;
 }
 
 static int core_set_saves(lua_State *L) {
@@ -320,13 +367,17 @@ int lt_open_tsh_core(lua_State *L) {
                                  {"windows", core_windows},
                                  {"custom", core_custom},
                                  {"take0", core_take0},
+                                 {"index0", core_index},
                                  {"index_add", core_index_add},
+                                 {"index_put", core_index_put},
                                  {"one_hot", core_one_hot},
                                  {"rand_key", core_rand_key},
                                  {"randn_key", core_randn_key},
                                  {"rand_key_uniform", core_uniform},
+                                 {"draw", core_draw},
                                  {"fail", core_fail},
                                  {"note", core_note},
+                                 {"nearest", core_nearest},
                                  {"set_saves", core_set_saves},
                                  {"ops", lt_tsh_ops},
                                  {"functions", lt_functions_list},
@@ -342,5 +393,6 @@ int lt_open_tsh_core(lua_State *L) {
   luaL_setfuncs(L, lt_bench_functions, 0);
   luaL_setfuncs(L, lt_inspect_functions, 0);
   luaL_setfuncs(L, lt_bar_functions, 0);
+  luaL_setfuncs(L, lt_core_calls, 0);
   return 1;
 }

@@ -1,5 +1,5 @@
 /* index.c - t[index]: positions from 1, ranges with their end, "...", newaxis,
- * integer tensors; and the fields of a tensor. */
+ * tensors of positions, masks; and the fields of a tensor. */
 #include <string.h>
 #include "index.h"
 
@@ -111,31 +111,63 @@ static void add_axis(lua_State *L, lt_selection *s) {
   s->reshaped = 1;
 }
 
-static void add_tensor(lua_State *L, lt_selection *s, const plan_shape *x,
-                       int axis, plan_node *at) {
-  int kind = plan_dtype_kind(plan_dtype_of(at));
-  if (kind == TSH_KIND_BOOL)
-    lt_fail(L, "where(mask, x, 0) keeps the shape",
-            "a bool mask gives a shape that depends on data, which is not "
-            "available yet: use where");
-  if (kind != TSH_KIND_INT && kind != TSH_KIND_UINT)
-    lt_fail(L, "at:cast(\"i64\")", "positions must be integers, not %s",
-            plan_dtype_name(plan_dtype_of(at)));
-  if (s->take)
-    lt_fail(L, NULL, "two integer tensors in one index are not available yet");
-  s->take = at;
-  s->axis = s->rank;
-  s->extent = x->dim[axis];
-  all_of(s, x, axis);
+/* A mask of the next axes of x, which become one. */
+static int add_mask(lua_State *L, lt_selection *s, const plan_shape *x,
+                    int axis, const plan_shape *mask) {
+  int n = (int)mask->rank, same = axis + n <= (int)x->rank;
+  for (int i = 0; i < n && same; i++) same = mask->dim[i] == x->dim[axis + i];
+  if (!same) {
+    const char *of_mask, *of_x;
+    lt_shape_push(L, mask);
+    of_mask = luaL_tolstring(L, -1, NULL);
+    lt_shape_push(L, x);
+    of_x = luaL_tolstring(L, -1, NULL);
+    lt_fail(L, "a mask has the extents of the axes that it stands for",
+            "a mask %s does not fit the axes of %s from axis %d on", of_mask,
+            of_x, axis + 1);
+  }
+  if (n == 0) {
+    add_axis(L, s);
+    return 0;
+  }
+  for (int i = 0; i < n; i++) all_of(s, x, axis + i);
+  s->rank -= n - 1;
+  s->dim[s->rank - 1] = mask->count;
+  s->reshaped |= n > 1;
+  return n;
 }
 
-/* The item on top, of the index at `index`, for one axis of x. */
-static void add_item(lua_State *L, int index, lt_selection *s,
-                     const plan_shape *x, int axis) {
+/* The axes of x that it takes. */
+static int add_tensor(lua_State *L, lt_selection *s, const plan_shape *x,
+                      int axis, plan_node *at) {
+  int kind = plan_dtype_kind(plan_dtype_of(at)), n = 1;
+  lt_picker *p = &s->pick[s->npick];
+  p->at = at;
+  p->axis = s->rank;
+  p->is_mask = kind == TSH_KIND_BOOL;
+  if (p->is_mask) {
+    n = add_mask(L, s, x, axis, plan_shape_of(at));
+    s->nmask++;
+  } else if (kind == TSH_KIND_INT || kind == TSH_KIND_UINT) {
+    all_of(s, x, axis);
+  } else {
+    lt_fail(L, "at:cast(\"i64\")", "positions must be integers, not %s",
+            plan_dtype_name(plan_dtype_of(at)));
+  }
+  p->extent = s->dim[s->rank - 1];
+  if (!p->is_mask && p->extent == 0 && plan_shape_of(at)->count)
+    lt_fail(L, NULL, "axis %d has no element", axis + 1);
+  s->npick++;
+  return n;
+}
+
+/* The item on top, of the index at `index`, from `axis` of x on; how many axes
+ * it takes. */
+static int add_item(lua_State *L, int index, lt_selection *s,
+                    const plan_shape *x, int axis) {
   plan_node *at = lt_tensor_test(L, -1);
-  if (at) {
-    add_tensor(L, s, x, axis, at);
-  } else if (lua_type(L, -1) == LUA_TNUMBER) {
+  if (at) return add_tensor(L, s, x, axis, at);
+  if (lua_type(L, -1) == LUA_TNUMBER) {
     s->range[axis].start = position(L, index, axis, x->dim[axis]);
     s->range[axis].count = s->range[axis].step = 1;
     s->sliced = s->reshaped = 1;
@@ -147,10 +179,12 @@ static void add_item(lua_State *L, int index, lt_selection *s,
     lt_fail(L, "a number, {first, last}, {}, \"...\", newaxis or a tensor",
             "%s is no index", lt_type_name(L, -1));
   }
+  return 1;
 }
 
 enum { ITEM, ITEM_REST, ITEM_NEW };
 
+/* Pushes item k of the table at i. */
 static int kind_of_item(lua_State *L, int i, lua_Integer k) {
   const char *word;
   int kind = ITEM;
@@ -164,6 +198,13 @@ static int kind_of_item(lua_State *L, int i, lua_Integer k) {
   return kind;
 }
 
+/* How many axes the item on top names. */
+static int axes_of_item(lua_State *L) {
+  plan_node *at = lt_tensor_test(L, -1);
+  if (!at || plan_dtype_kind(plan_dtype_of(at)) != TSH_KIND_BOOL) return 1;
+  return (int)plan_shape_of(at)->rank;
+}
+
 /* How many axes the items of the table at i name; rest: is there a "..."? */
 static int count_axes(lua_State *L, int i, lua_Integer n, int *rest) {
   int axes = 0;
@@ -172,8 +213,8 @@ static int count_axes(lua_State *L, int i, lua_Integer n, int *rest) {
     int kind = kind_of_item(L, i, k);
     if (lua_isnil(L, -1))
       lt_fail(L, NULL, "position %I of the index is nil", k);
+    if (kind == ITEM) axes += axes_of_item(L);
     lua_pop(L, 1);
-    axes += kind == ITEM;
     if (kind == ITEM_REST && (*rest)++)
       lt_fail(L, NULL, "an index has one \"...\"");
   }
@@ -190,7 +231,7 @@ static void parse_table(lua_State *L, int i, const plan_shape *x,
   for (lua_Integer k = 1; k <= n; k++) {
     int kind = kind_of_item(L, i, k);
     if (kind == ITEM)
-      add_item(L, i, s, x, axis++);
+      axis += add_item(L, i, s, x, axis);
     else if (kind == ITEM_NEW)
       add_axis(L, s);
     else
@@ -203,20 +244,21 @@ static void parse_table(lua_State *L, int i, const plan_shape *x,
 
 void lt_select_parse(lua_State *L, int i, const plan_node *t, lt_selection *s) {
   const plan_shape *x = plan_shape_of(t);
-  memset(s, 0, sizeof *s);
+  int axis;
+  s->rank = s->sliced = s->reshaped = s->npick = s->nmask = 0;
   if (lua_type(L, i) == LUA_TTABLE) {
     if (lt_is_options(L, i)) lt_fail(L, NULL, "a table with names is no index");
     parse_table(L, i, x, s);
     return;
   }
-  if (x->rank == 0)
+  lua_pushvalue(L, i);
+  if (x->rank == 0 && axes_of_item(L))
     lt_fail(L, "x:item() is its value",
             "a tensor without axes has no "
             "positions");
-  lua_pushvalue(L, i);
-  add_item(L, i, s, x, 0);
+  axis = add_item(L, i, s, x, 0);
   lua_pop(L, 1);
-  for (int axis = 1; axis < (int)x->rank; axis++) all_of(s, x, axis);
+  while (axis < (int)x->rank) all_of(s, x, axis++);
 }
 
 /* ---- taking it ----------------------------------------------------------- */
@@ -249,14 +291,16 @@ plan_node *lt_push_take(lua_State *L, plan_node *x, plan_node *at0, int axis) {
 }
 
 static int select_at(lua_State *L) {
-  plan_node *x = lt_tensor_get(L, 1), *at;
+  plan_node *x = lt_tensor_get(L, 1);
   lt_selection s;
+  lt_picked c;
   lt_select_parse(L, 2, x, &s);
   lt_begin(L);
   x = lt_push_selected(L, 1, &s);
-  if (s.take) {
-    at = lt_push_positions(L, s.take, s.extent);
-    lt_push_take(L, x, at, s.axis);
+  if (s.npick) {
+    luaL_checkstack(L, 4 * s.npick + 8, NULL);
+    lt_push_picked(L, &s, x, &c);
+    lt_push_take(L, c.x, c.at, c.axis);
   }
   return lt_done(L, 1);
 }
@@ -357,7 +401,10 @@ const lt_function lt_index_functions[] = {
      "from "
      "the end) and drops the axis; {first, last, step} is a range, end "
      "included; {} all; \"...\" the axes in between; newaxis a new axis of "
-     "extent 1; an integer tensor takes positions.",
+     "extent 1; an integer tensor takes positions, a bool tensor the places "
+     "of the axes that it covers where it is true. Several of them are "
+     "broadcast together; their axes stand where theirs stood when these are "
+     "neighbours, else in front.",
      index_slice, NULL, NULL, LT_GLOBAL | LT_METHOD},
     {"shape", "t", "",
      "The extents, as a read-only list: #t.shape, "

@@ -1,6 +1,8 @@
 /* lib.c - the library in Lua, embedded. A file is parsed when one of the names
  * that it provides is used first; its first line says which those are:
  *   -- names: grad value_and_grad gradcheck
+ * Those that are methods of tensors, too, stand in a line below:
+ *   -- methods: clamp stack
  * TSH_LIB=folder takes the files from there instead. */
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +10,7 @@
 #include "embedded.inc"
 
 #define NAMES   "-- names: "
-#define METHODS "ops" /* the file whose functions are methods, too */
+#define METHODS "-- methods: "
 #define FILES   (sizeof embedded / sizeof *embedded - 1)
 
 int lt_library_at(size_t i, const char **name, const char **text,
@@ -20,60 +22,79 @@ int lt_library_at(size_t i, const char **name, const char **text,
   return 1;
 }
 
-static size_t file_number(const char *name) {
-  for (size_t i = 0; i < FILES; i++)
-    if (strcmp(embedded[i].name, name) == 0) return i;
-  return FILES;
+/* A word of a line of file i. */
+typedef struct {
+  const char *at, *end;
+  int n;
+} word;
+
+/* To the next word of the line. */
+static int word_next(word *w) {
+  w->at += w->n;
+  w->at += strspn(w->at, " ");
+  w->n = w->at < w->end ? (int)strcspn(w->at, " \r\n") : 0;
+  return w->n > 0;
 }
 
-/* The next of the names that file i provides: from *at (NULL: the first). */
-static const char *next_name(size_t i, const char *at, size_t *n) {
+/* To the first word of the line of file i that begins with `head`: the first
+ * or the second. */
+static int word_first(size_t i, const char *head, word *w) {
   const char *text = (const char *)embedded[i].bytes;
-  if (!at) {
-    if (strncmp(text, NAMES, sizeof NAMES - 1) != 0) return NULL;
-    at = text + sizeof NAMES - 1;
-  } else {
-    at += *n;
+  for (int line = 0; line < 2; line++) {
+    const char *end = strchr(text, '\n');
+    if (!end) return 0;
+    if (strncmp(text, head, strlen(head)) == 0) {
+      w->at = text + strlen(head);
+      w->end = end;
+      w->n = 0;
+      return word_next(w);
+    }
+    text = end + 1;
   }
-  at += strspn(at, " ");
-  *n = strcspn(at, " \r\n");
-  return *n ? at : NULL;
+  return 0;
 }
 
-static size_t provider(const char *name) {
-  size_t length = strlen(name), n;
+/* The file in whose line stands the name. */
+static size_t file_with(const char *head, const char *name) {
+  int length = (int)strlen(name);
+  word w;
   for (size_t i = 0; i < FILES; i++)
-    for (const char *at = next_name(i, NULL, &n); at; at = next_name(i, at, &n))
-      if (n == length && strncmp(at, name, n) == 0) return i;
+    for (int ok = word_first(i, head, &w); ok; ok = word_next(&w))
+      if (w.n == length && memcmp(w.at, name, (size_t)w.n) == 0) return i;
   return FILES;
 }
+
+static size_t provider(const char *name) { return file_with(NAMES, name); }
 
 const char *lt_library_name_at(size_t at, size_t *n, int *method) {
+  word w;
   for (size_t i = 0; i < FILES; i++)
-    for (const char *name = next_name(i, NULL, n); name;
-         name = next_name(i, name, n)) {
-      *method = strcmp(embedded[i].name, METHODS) == 0;
-      if (at-- == 0) return name;
+    for (int ok = word_first(i, NAMES, &w); ok; ok = word_next(&w)) {
+      if (at-- > 0) continue;
+      char name[80];
+      snprintf(name, sizeof name, "%.*s", w.n, w.at);
+      *n = (size_t)w.n;
+      *method = file_with(METHODS, name) != FILES;
+      return w.at;
     }
   return NULL;
 }
 
 const char *lt_library_nearest(const char *name, int *least) {
-  static const char file[] = METHODS;
   static char best[40];
-  size_t i = file_number(file), n;
   int found = 0;
-  if (i == FILES) return NULL;
-  for (const char *at = next_name(i, NULL, &n); at; at = next_name(i, at, &n)) {
-    char word[sizeof best];
-    int d;
-    snprintf(word, sizeof word, "%.*s", (int)n, at);
-    d = lt_distance(name, word);
-    if (d >= *least) continue;
-    *least = d;
-    found = 1;
-    memcpy(best, word, sizeof best);
-  }
+  word w;
+  for (size_t i = 0; i < FILES; i++)
+    for (int ok = word_first(i, METHODS, &w); ok; ok = word_next(&w)) {
+      char text[sizeof best];
+      int d;
+      snprintf(text, sizeof text, "%.*s", w.n, w.at);
+      d = lt_distance(name, text);
+      if (d >= *least) continue;
+      *least = d;
+      found = 1;
+      memcpy(best, text, sizeof best);
+    }
   return found ? best : NULL;
 }
 
@@ -155,7 +176,9 @@ static void push_file(lua_State *L, size_t i) {
 }
 
 void lt_push_library(lua_State *L, const char *file) {
-  push_file(L, file_number(file));
+  size_t i = 0;
+  while (i + 1 < FILES && strcmp(embedded[i].name, file) != 0) i++;
+  push_file(L, i);
 }
 
 /* Pushes the value of a name of the library, keeping it among ours. */
@@ -184,8 +207,7 @@ static int missing_global(lua_State *L) {
 }
 
 int lt_library_method(lua_State *L, const char *name) {
-  size_t i = provider(name);
-  if (i == FILES || strcmp(embedded[i].name, METHODS) != 0) return 0;
+  if (file_with(METHODS, name) == FILES) return 0;
   push_provided(L, name);
   if (!lua_isfunction(L, -1)) {
     lua_pop(L, 1);
@@ -205,6 +227,10 @@ static void set_missing(lua_State *L) {
   lua_setmetatable(L, -2);
 }
 
+/* Does file i provide its own name? Others would only hide files of the user:
+ * require "sort" is his. */
+static int is_module(size_t i) { return provider(embedded[i].name) == i; }
+
 void lt_library_open(lua_State *L) {
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
   for (size_t i = 0; i < FILES; i++) {
@@ -213,7 +239,7 @@ void lt_library_open(lua_State *L) {
     lua_pushfstring(L, "tsh.%s", embedded[i].name);
     lua_insert(L, -2);
     lua_rawset(L, -3);
-    if (provider(embedded[i].name) != i) continue; /* "args" is the user's */
+    if (!is_module(i)) continue;
     lua_pushinteger(L, (lua_Integer)i);
     lua_pushcclosure(L, load_short, 1);
     lua_setfield(L, -2, embedded[i].name);

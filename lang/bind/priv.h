@@ -305,6 +305,7 @@ plan_node *lt_push_cast(lua_State *L, plan_node *x, int dtype);
 plan_node *lt_push_to(lua_State *L, plan_node *x, dev *d);
 plan_node *lt_push_slice(lua_State *L, plan_node *x, const plan_range *range);
 plan_node *lt_push_expand(lua_State *L, plan_node *x, const plan_shape *s);
+plan_node *lt_push_permute(lua_State *L, plan_node *x, const uint8_t *order);
 int lt_push_reversed(lua_State *L, plan_node *x);
 void lt_push_stack(lua_State *L, int table, int64_t n);
 void lt_push_cat(lua_State *L, int table, int64_t n, int axis);
@@ -368,6 +369,7 @@ int lt_file_write(lua_State *L);
 struct file *lt_file_get(lua_State *L, int i); /* that is open */
 int lt_open_tsh(lua_State *L);
 int lt_open_tsh_core(lua_State *L);
+extern const luaL_Reg lt_core_calls[]; /* core_call.c */
 int lt_tape_open(lua_State *L);
 int lt_tape_close(lua_State *L);
 int lt_tape_records(lua_State *L);

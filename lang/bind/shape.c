@@ -28,8 +28,7 @@ plan_node *lt_push_expand(lua_State *L, plan_node *x, const plan_shape *s) {
   return *out;
 }
 
-static plan_node *push_permute(lua_State *L, plan_node *x,
-                               const uint8_t *order) {
+plan_node *lt_push_permute(lua_State *L, plan_node *x, const uint8_t *order) {
   plan_node **out = lt_tensor_new(L);
   tsh_err err;
   err.size = sizeof err;
@@ -192,7 +191,7 @@ static int shape_permute(lua_State *L) {
     seen |= UINT32_C(1) << order[i];
   }
   lt_begin(L);
-  push_permute(L, x, order);
+  lt_push_permute(L, x, order);
   return lt_done(L, 1);
 }
 
@@ -212,7 +211,7 @@ static int shape_transpose(lua_State *L) {
   order[a] = (uint8_t)b;
   order[b] = (uint8_t)a;
   lt_begin(L);
-  push_permute(L, x, order);
+  lt_push_permute(L, x, order);
   return lt_done(L, 1);
 }
 
@@ -222,7 +221,7 @@ int lt_push_reversed(lua_State *L, plan_node *x) {
   uint8_t order[PLAN_RANK];
   for (int i = 0; i < rank; i++) order[i] = (uint8_t)(rank - 1 - i);
   lt_begin(L);
-  push_permute(L, x, order);
+  lt_push_permute(L, x, order);
   return lt_done(L, 1);
 }
 

@@ -131,9 +131,20 @@ static void set_details(lua_State *L, const plan_record *r, uint32_t rank) {
     lua_pushinteger(L, (lua_Integer)r->axes + 1);
     lua_setfield(L, -2, "axis");
     break;
+  case TSH_OP_sort:
+    lua_pushboolean(L, r->keep);
+    lua_setfield(L, -2, "descending"); /* fall through */
   case TSH_OP_cat:
   case TSH_OP_take:
   case TSH_OP_index_add:
+  case TSH_OP_index_set:
+  case TSH_OP_index_mul:
+  case TSH_OP_index_max:
+  case TSH_OP_index_min:
+  case TSH_OP_gather:
+  case TSH_OP_scatter_add:
+  case TSH_OP_cumsum:
+  case TSH_OP_cumprod:
     lua_pushinteger(L, (lua_Integer)r->axes + 1);
     lua_setfield(L, -2, "axis");
     break;

@@ -1,5 +1,6 @@
 /* update.c - t:set(index, v), t:add, t:mul, t:min, t:max(index, v): new
  * tensors that differ at an index. */
+#include <math.h>
 #include <string.h>
 #include "index.h"
 
@@ -90,170 +91,183 @@ static void push_set(lua_State *L, plan_node *x, const lt_selection *s,
     lt_push_reshape(L, -1, lt_shape_of(L, (int)shape->rank, dim));
     v.node = lt_tensor_test(L, -1);
   }
+  if (v.kind == PLAN_TENSOR && s->npick && !s->sliced) return; /* all of x */
   out = lt_tensor_new(L);
   err.size = sizeof err;
   lt_check(L, plan_set(lt_of(L)->plan, x, s->range, &v, out, &err), &err);
 }
 
-/* ---- at positions of an integer tensor ---------------------------------- */
+static plan_node *push_handle(lua_State *L, plan_node *x) {
+  plan_node **out = lt_tensor_new(L);
+  *out = plan_keep(x);
+  return x;
+}
+
+/* Pushes a tensor of one number in the dtype of x. */
+static plan_node *push_full(lua_State *L, plan_node *x, const plan_shape *s,
+                            const plan_operand *v) {
+  plan_node **out = lt_tensor_new(L);
+  tsh_err err;
+  err.size = sizeof err;
+  lt_check(L,
+           plan_full(lt_of(L)->plan, plan_dev_of(x), plan_dtype_of(x), s, v,
+                     out, &err),
+           &err);
+  return *out;
+}
+
+/* ---- at a mask ----------------------------------------------------------- */
+static plan_node *push_where(lua_State *L, plan_node *c, plan_operand x,
+                             plan_operand y) {
+  plan_operand in[3] = {tensor(c), x, y};
+  plan_node **out = lt_tensor_new(L);
+  tsh_err err;
+  err.size = sizeof err;
+  lt_check(L, plan_map(lt_of(L)->plan, TSH_OP_where, in, 3, out, &err), &err);
+  return *out;
+}
+
+/* Does v fit every row that the mask names, however many they are? Then the
+ * mask need not be counted. rest: axes of the part behind the mask's. */
+static int is_each(const plan_operand *v, int axis, int rest) {
+  const plan_shape *s;
+  if (v->kind != PLAN_TENSOR) return 1;
+  s = plan_shape_of(v->node);
+  if (axis > 0) return s->rank == 0;
+  return (int)s->rank <= rest || ((int)s->rank == rest + 1 && s->dim[0] == 1);
+}
+
+/* Pushes the part with op of it and v where the mask is true. */
+static plan_node *push_masked(lua_State *L, int op, const lt_selection *s,
+                              plan_node *part, plan_operand v) {
+  const plan_shape *x = plan_shape_of(part);
+  const lt_picker *p = &s->pick[0];
+  int64_t dim[PLAN_RANK];
+  plan_operand old = tensor(part);
+  plan_node *mask;
+  for (int i = 0; i < (int)x->rank; i++) dim[i] = i == p->axis ? p->extent : 1;
+  if (v.kind == PLAN_TENSOR) {
+    int64_t all[PLAN_RANK];
+    memcpy(all, x->dim, sizeof *all * x->rank);
+    all[p->axis] = 1;
+    push_fitted(L, v.node, (int)x->rank, all);
+    v.node = lt_tensor_test(L, -1);
+  }
+  push_handle(L, p->at);
+  lt_push_reshape(L, -1, lt_shape_of(L, (int)x->rank, dim));
+  mask = lt_tensor_test(L, -1);
+  if (op == TSH_OP_mul && v.kind == PLAN_REAL && !isfinite(v.num.f))
+    v = tensor(push_full(L, part, lt_shape_of(L, 0, NULL), &v));
+  if (op == TSH_OP_mul && v.kind == PLAN_TENSOR)
+    /* Masks select: what v meets elsewhere has no part in its gradient. */
+    v = tensor(push_where(L, mask, v, whole(1)));
+  if (op) v = tensor(push_op(L, op, &old, &v));
+  v = in_dtype(L, part, v);
+  return push_where(L, mask, v, old);
+}
+
+/* ---- at positions -------------------------------------------------------- */
 typedef struct {
-  plan_node *part;   /* x[index] without the integer tensor */
-  plan_node *at;     /* positions from 0, one axis */
-  plan_operand v;    /* number, or tensor shaped for them */
-  int64_t n, extent; /* positions given, extent of the axis */
-  int axis;
+  lt_picked p;    /* the part, its picked axes made one, and where */
+  plan_node *at;  /* positions from 0, one axis */
+  plan_operand v; /* number, or tensor shaped for them */
+  int64_t n;      /* positions given */
 } scatter;
 
 /* Positions as one axis, and v with the axes of what is taken there. */
 static void push_scatter(lua_State *L, const lt_selection *s, plan_node *part,
                          plan_operand v, scatter *c) {
-  const plan_shape *x = plan_shape_of(part), *at = plan_shape_of(s->take);
+  const plan_shape *x, *at;
   int64_t dim[2 * PLAN_RANK];
-  int rank = 0;
-  c->part = part;
-  c->axis = s->axis;
+  int rank = 0, axis;
+  lt_push_picked(L, s, part, &c->p);
+  x = plan_shape_of(c->p.x);
+  at = plan_shape_of(c->p.at);
+  axis = c->p.axis;
   c->n = at->count;
-  c->extent = s->extent;
-  lt_push_positions(L, s->take, s->extent);
   lt_push_reshape(L, -1, lt_shape_of(L, 1, &c->n));
   c->at = lt_tensor_test(L, -1);
   c->v = in_dtype(L, part, v);
   if (v.kind != PLAN_TENSOR) return;
-  for (int i = 0; i < c->axis; i++) dim[rank++] = x->dim[i];
+  for (int i = 0; i < axis; i++) dim[rank++] = x->dim[i];
   for (uint32_t i = 0; i < at->rank; i++) dim[rank++] = at->dim[i];
-  for (uint32_t i = (uint32_t)c->axis + 1; i < x->rank; i++)
+  for (uint32_t i = (uint32_t)axis + 1; i < x->rank; i++)
     dim[rank++] = x->dim[i];
   push_fitted(L, c->v.node, rank, dim);
   for (uint32_t i = 0; i < x->rank; i++)
-    dim[i] = (int)i == c->axis ? c->n : x->dim[i];
+    dim[i] = (int)i == axis ? c->n : x->dim[i];
   lt_push_reshape(L, -1, lt_shape_of(L, (int)x->rank, dim));
   c->v.node = lt_tensor_test(L, -1);
 }
 
 /* A tensor of v's number, shaped for the positions. */
 static void number_to_tensor(lua_State *L, scatter *c) {
-  const plan_shape *x = plan_shape_of(c->part);
+  const plan_shape *x = plan_shape_of(c->p.x);
   int64_t dim[PLAN_RANK];
-  plan_node **out;
-  tsh_err err;
   if (c->v.kind == PLAN_TENSOR) return;
   for (uint32_t i = 0; i < x->rank; i++)
-    dim[i] = (int)i == c->axis ? c->n : x->dim[i];
-  out = lt_tensor_new(L);
-  err.size = sizeof err;
-  lt_check(L,
-           plan_full(lt_of(L)->plan, plan_dev_of(c->part),
-                     plan_dtype_of(c->part), lt_shape_of(L, (int)x->rank, dim),
-                     &c->v, out, &err),
-           &err);
-  c->v = tensor(*out);
+    dim[i] = (int)i == c->p.axis ? c->n : x->dim[i];
+  c->v = tensor(push_full(L, c->p.x, lt_shape_of(L, (int)x->rank, dim), &c->v));
 }
 
-static plan_node *push_index_add(lua_State *L, scatter *c) {
+static plan_node *push_put(lua_State *L, int op, scatter *c) {
   plan_node **out;
   tsh_err err;
   number_to_tensor(L, c);
   out = lt_tensor_new(L);
   err.size = sizeof err;
   lt_check(L,
-           plan_index_add(lt_of(L)->plan, c->part, c->at, c->v.node, c->axis,
-                          out, &err),
+           plan_index_put(lt_of(L)->plan, op, c->p.x, c->at, c->v.node,
+                          c->p.axis, out, &err),
            &err);
   return *out;
 }
 
-/* Pushes 1..n along the given axis of two, or 0..n-1. */
-static plan_node *push_iota(lua_State *L, dev *d, int64_t n, int axis) {
-  int64_t dim[2] = {1, 1};
-  plan_node **out = lt_tensor_new(L);
-  tsh_err err;
-  dim[axis] = n;
-  err.size = sizeof err;
-  lt_check(
-      L,
-      plan_iota(lt_of(L)->plan, d, TSH_i64, lt_shape_of(L, 2, dim), out, &err),
-      &err);
-  return *out;
-}
-
-/* Pushes for each place of the axis the number, from 1, of the last position
- * that names it, 0 when none does. */
-static plan_node *push_last(lua_State *L, const scatter *c) {
-  dev *d = plan_dev_of(c->part);
-  plan_node *places = push_iota(L, d, c->extent, 0), *hit, *number, **out;
-  plan_operand a = tensor(places), b = tensor(c->at), in[3];
-  tsh_err err;
-  hit = push_op(L, TSH_OP_eq, &a, &b);
-  a = tensor(push_iota(L, d, c->n, 1));
-  b = whole(1);
-  number = push_op(L, TSH_OP_add, &a, &b);
-  in[0] = tensor(hit);
-  in[1] = tensor(number);
-  in[2] = whole(0);
-  out = lt_tensor_new(L);
-  err.size = sizeof err;
-  lt_check(L, plan_map(lt_of(L)->plan, TSH_OP_where, in, 3, out, &err), &err);
-  number = *out;
-  out = lt_tensor_new(L);
-  lt_check(L, plan_fold(lt_of(L)->plan, TSH_OP_max, number, 2, 0, out, &err),
-           &err);
-  return *out;
-}
-
-/* Pushes the part with v at the positions; of equal ones the last wins. */
-static plan_node *push_scattered(lua_State *L, scatter *c) {
-  uint32_t rank = plan_shape_of(c->part)->rank;
-  int64_t dim[PLAN_RANK];
-  plan_node *last, *from, **out;
-  plan_operand a, b, in[3];
-  tsh_err err;
-  if (c->n == 0) {
-    lua_pushnil(L); /* keeps the top one above the part, as below */
-    return c->part;
+static int put_op(int op) {
+  switch (op) {
+  case TSH_OP_add:
+    return TSH_OP_index_add;
+  case TSH_OP_mul:
+    return TSH_OP_index_mul;
+  case TSH_OP_maximum:
+    return TSH_OP_index_max;
+  case TSH_OP_minimum:
+    return TSH_OP_index_min;
+  default:
+    return TSH_OP_index_set;
   }
-  last = push_last(L, c);
-  a = tensor(last);
-  b = whole(1);
-  a = tensor(push_op(L, TSH_OP_sub, &a, &b));
-  b = whole(0);
-  from = push_op(L, TSH_OP_maximum, &a, &b);
-  in[1] = c->v;
-  if (c->v.kind == PLAN_TENSOR)
-    in[1] = tensor(lt_push_take(L, c->v.node, from, c->axis));
-  for (uint32_t i = 0; i < rank; i++)
-    dim[i] = (int)i == c->axis ? c->extent : 1;
-  a = tensor(last);
-  a = tensor(push_op(L, TSH_OP_gt, &a, &b));
-  lt_push_reshape(L, -1, lt_shape_of(L, (int)rank, dim));
-  in[0] = tensor(lt_tensor_test(L, -1));
-  in[2] = tensor(c->part);
-  out = lt_tensor_new(L);
-  err.size = sizeof err;
-  lt_check(L, plan_map(lt_of(L)->plan, TSH_OP_where, in, 3, out, &err), &err);
-  return *out;
 }
 
 /* ---- the methods --------------------------------------------------------- */
+/* Pushes the part with op (0: set) of it and v where the index picks. */
+static plan_node *push_updated(lua_State *L, int op, const lt_selection *s,
+                               plan_node *part, plan_operand v) {
+  scatter c;
+  int rest = s->rank - s->pick[0].axis - 1;
+  if (op && plan_dtype_of(part) == TSH_bool)
+    lt_fail(L, NULL, "there is no %s of bool; cast it, or use | & ^ ~",
+            lt_op_name(op));
+  if (s->npick == 1 && s->nmask && is_each(&v, s->pick[0].axis, rest))
+    return push_masked(L, op, s, part, v);
+  push_scatter(L, s, part, v, &c);
+  return lt_push_unpicked(L, push_put(L, put_op(op), &c), &c.p, part);
+}
+
 /* op 0: set. */
 static int update(lua_State *L, int op) {
   plan_node *x = lt_tensor_get(L, 1), *part;
   lt_selection s;
   plan_operand v, old;
-  scatter c;
   lt_most_args(L, 3);
   if (lua_gettop(L) < 3)
     return lt_fail(L, "t:set({1, {2,3}}, v)", "takes an index and a value");
   lt_select_parse(L, 2, x, &s);
   lt_arg_operand(L, 3, &v);
-  luaL_checkstack(L, 40, NULL);
+  luaL_checkstack(L, 40 + 4 * s.npick, NULL);
   lt_begin(L);
-  if (s.take && op != 0 && op != TSH_OP_add)
-    return lt_fail(L, NULL, "with an integer tensor it is not available yet");
-  if (op != 0 || s.take) part = lt_push_selected(L, 1, &s);
-  if (s.take) {
-    push_scatter(L, &s, part, v, &c);
-    v = tensor(op ? push_index_add(L, &c) : push_scattered(L, &c));
-    s.take = NULL;
+  if (op != 0 || s.npick) part = lt_push_selected(L, 1, &s);
+  if (s.npick) {
+    v = tensor(push_updated(L, op, &s, part, v));
   } else if (op) {
     old = tensor(part);
     v = tensor(push_op(L, op, &old, &v));
@@ -276,8 +290,10 @@ static int update_add_at(lua_State *L) {
 const lt_function lt_update_functions[] = {
     {"set", "t, index, v", "",
      "t with t[index] replaced by v, a new tensor: t = t:set(i, v). v "
-     "broadcasts. With an integer tensor in the index the last of equal "
-     "positions wins. A chain of set on one value copies once at most.",
+     "broadcasts. Of equal positions of an integer tensor the last wins; a "
+     "bool "
+     "tensor stands for the places where it is true. A chain of set on one "
+     "value copies once at most.",
      update_set, NULL, NULL, LT_METHOD},
     {"add_at", "t, at, v", "",
      "t with v added at the positions of an integer tensor; equal positions "

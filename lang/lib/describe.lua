@@ -1,7 +1,7 @@
 -- What a network is made of: a table of its layers, the shapes they give and
 -- how much they hold. Nothing is computed, only recorded.
 local core = require "tsh.core"
-local args = require "tsh.args"
+local checks = require "tsh.checks"
 local kinds = require "tsh.kinds"
 local tree = require("tsh.tree").tree
 
@@ -154,8 +154,8 @@ local nn = {}
 function nn.describe(spec, shape, options)
   if type(spec) == "function" then spec = kinds.as_spec(spec) end
   kinds.of("nn.describe", spec)
-  shape = args.sizes("nn.describe", "the shape of x", shape, 0)
-  local o = args.options("nn.describe", options, "dtype quiet")
+  shape = checks.sizes("nn.describe", "the shape of x", shape, 0)
+  local o = checks.options("nn.describe", options, "dtype quiet")
   local dtype = o.dtype or first_layer(spec).input or "f32"
   local ok, rows, params, state = pcall(walk, spec, shape, dtype, false)
   if not ok then
@@ -170,7 +170,7 @@ function nn.describe(spec, shape, options)
   summary.parameters = tree.count(params)
   summary.bytes = bytes_of(params) + bytes_of(state or {})
   summary.text = lines_of(cells_of(summary))
-  if not args.flag("nn.describe", o, "quiet", false) then
+  if not checks.flag("nn.describe", o, "quiet", false) then
     print(summary.text)
   end
   return summary

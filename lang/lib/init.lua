@@ -1,7 +1,7 @@
 -- Initialisers: the numbers that parameters begin with. Each is a function of
 -- a shape, an integer key and options, and gives a tensor.
 local core = require "tsh.core"
-local args = require "tsh.args"
+local checks = require "tsh.checks"
 
 -- Draws never overlap: each tensor has its own range of the key's counter.
 local RANGE = 1 << 32
@@ -92,7 +92,7 @@ end
 local function orthogonal(at, shape, o)
   fans("orthogonal", shape)
   local n, m = shape[1], product(shape, 2)
-  local gain = args.number("nn.init.orthogonal", o, "gain", 1)
+  local gain = checks.number("nn.init.orthogonal", o, "gain", 1)
   local low, high = math.min(n, m), math.max(n, m)
   if low == 0 then return core.full(shape, 0, at.dtype) end
   local rows = orthonormal(normal_of(at, { low, high }, 0, 1):table())
@@ -104,15 +104,15 @@ end
 -- ---- the table -------------------------------------------------------------
 
 local function spread(name, o, default)
-  return args.within("nn.init." .. name, o, "std", default, 0, math.huge)
+  return checks.within("nn.init." .. name, o, "std", default, 0, math.huge)
 end
 
 local function trunc_normal(at, shape, o)
   local name = "nn.init.trunc_normal"
-  local mean = args.number(name, o, "mean", 0)
+  local mean = checks.number(name, o, "mean", 0)
   local std = spread("trunc_normal", o, 1)
-  local low, high = args.number(name, o, "low", -2),
-    args.number(name, o, "high", 2)
+  local low, high = checks.number(name, o, "low", -2),
+    checks.number(name, o, "high", 2)
   if not (low < high and std > 0) then
     core.fail(("%s: low must be below high and std above 0"):format(name))
   end
@@ -128,17 +128,17 @@ local list = {
   zeros = { function(at, shape) return core.full(shape, 0, at.dtype) end, "" },
   ones = { function(at, shape) return core.full(shape, 1, at.dtype) end, "" },
   constant = { function(at, shape, o)
-    local v = args.number("nn.init.constant", o, "value")
+    local v = checks.number("nn.init.constant", o, "value")
     return core.full(shape, v, at.dtype)
   end, "value" },
   normal = { function(at, shape, o)
-    local mean = args.number("nn.init.normal", o, "mean", 0)
+    local mean = checks.number("nn.init.normal", o, "mean", 0)
     return normal_of(at, shape, mean, spread("normal", o, 1))
   end, "mean std" },
   uniform = { function(at, shape, o)
     return uniform_between(at, shape,
-      args.number("nn.init.uniform", o, "low", 0),
-      args.number("nn.init.uniform", o, "high", 1))
+      checks.number("nn.init.uniform", o, "low", 0),
+      checks.number("nn.init.uniform", o, "high", 1))
   end, "low high" },
   trunc_normal = { trunc_normal, "mean std low high" },
   orthogonal = { orthogonal, "gain" },
@@ -148,7 +148,7 @@ local list = {
 -- +-sqrt(3) s has the standard deviation s.
 local function scaled(name, is_uniform, variance, default_gain)
   list[name] = { function(at, shape, o)
-    local gain = args.number("nn.init." .. name, o, "gain", default_gain)
+    local gain = checks.number("nn.init." .. name, o, "gain", default_gain)
     local s = gain * math.sqrt(variance(fans(name, shape)))
     if not is_uniform then return normal_of(at, shape, 0, s) end
     s = s * math.sqrt(3)
@@ -184,7 +184,7 @@ local function find(what, init)
   end
   local row = type(name) == "string" and list[name]
   if row then
-    return row[1], args.options("nn.init." .. name, o, row[2])
+    return row[1], checks.options("nn.init." .. name, o, row[2])
   end
   core.fail(("%s: init is %s"):format(what, type(name) == "string"
     and ("'%s', which is no initialiser"):format(name) or core.kind(name)),
@@ -208,10 +208,10 @@ local init = {}
 for name, row in pairs(list) do -- order-free
   local what = "nn.init." .. name
   init[name] = function(shape, key, options)
-    shape = args.sizes(what, "a shape", shape, 0)
-    local o = args.options(what, options, row[2] .. " dtype")
+    shape = checks.sizes(what, "a shape", shape, 0)
+    local o = checks.options(what, options, row[2] .. " dtype")
     local fixed = name == "zeros" or name == "ones" or name == "constant"
-    return row[1]({ key = fixed and 0 or args.key(what, key), range = 0,
+    return row[1]({ key = fixed and 0 or checks.key(what, key), range = 0,
       dtype = o.dtype or "f32" }, shape, o)
   end
 end

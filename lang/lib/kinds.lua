@@ -9,7 +9,7 @@
 -- network is trained, run.uniform(shape, like) draws numbers below 1 there,
 -- run.apply(spec, params, x, state) computes a layer inside this one.
 local core = require "tsh.core"
-local args = require "tsh.args"
+local checks = require "tsh.checks"
 local init = require "tsh.init"
 
 local kinds = {}
@@ -38,7 +38,7 @@ local function described(v)
   if type(v) == "table" and v.kind then
     return ("kind '%s', which is not defined"):format(tostring(v.kind))
   end
-  return args.shown(v)
+  return checks.shown(v)
 end
 
 -- The row of a spec's kind.
@@ -99,7 +99,7 @@ function kinds.new_run(options)
       core.fail("nn.forward: dropout in training needs a key",
         "nn.forward(spec, params, x, {train = true, key = step})")
     end
-    local dtype = args.is_float(like) and like.dtype or "f32"
+    local dtype = checks.is_float(like) and like.dtype or "f32"
     local u = core.rand_key_uniform(key, draws * RANGE, shape, dtype)
     draws = draws + 1
     return u.device == like.device and u or u:to(like.device)

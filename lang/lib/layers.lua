@@ -1,6 +1,6 @@
 -- The layers of nn: functions that make specs, and the rows of their kinds.
 local core = require "tsh.core"
-local args = require "tsh.args"
+local checks = require "tsh.checks"
 local init = require "tsh.init"
 local kinds = require "tsh.kinds"
 
@@ -53,7 +53,7 @@ end
 --- function at x; approximate="tanh" is the formula with tanh.
 --- Example: nn.forward(nn.gelu{approximate="tanh"}, {}, tensor{1.0}) --> 0.84119
 ready("gelu", function(o)
-  o = args.options("nn.gelu", o, "approximate")
+  o = checks.options("nn.gelu", o, "approximate")
   local how = o.approximate or "none"
   if how ~= "none" and how ~= "tanh" then
     core.fail("nn.gelu: approximate is \"none\" or \"tanh\", got "
@@ -115,7 +115,7 @@ axis_layer("log_softmax", function(x, o) return x:log_softmax(o) end)
 --- Example: nn.sequence{nn.flatten, nn.linear(784, 10)}
 ready("flatten", function(axis)
   axis = axis == nil and 2 or axis
-  return { axis = args.whole("nn.flatten", "an axis", axis, 1) }
+  return { axis = checks.whole("nn.flatten", "an axis", axis, 1) }
 end)
 kinds.flatten = { shows = {}, init = nothing, forward = function(spec, _, x)
   local shape, n = {}, 1
@@ -131,7 +131,7 @@ end }
 --- Example: nn.sequence{nn.reshape(1, 28, 28), nn.conv2d(1, 16, 3)}
 function nn.reshape(...)
   local shape = type(...) == "table" and ... or { ... }
-  return { kind = "reshape", shape = args.sizes("nn.reshape", "a shape", shape,
+  return { kind = "reshape", shape = checks.sizes("nn.reshape", "a shape", shape,
     -1) }
 end
 nn.view = nn.reshape
@@ -153,7 +153,7 @@ end
 
 -- Fields of a spec that has weight and bias.
 local function weighted(name, spec, o)
-  spec.bias = args.flag(name, o, "bias", true)
+  spec.bias = checks.flag(name, o, "bias", true)
   spec.init = init.check(name, o.init)
   spec.bias_init = init.check(name, o.bias_init)
   return spec
@@ -172,10 +172,10 @@ end
 --- Example: nn.linear(64, 128, {init = "he_normal", bias_init = "zeros"})
 function nn.linear(inputs, outputs, options)
   local name = "nn.linear"
-  local o = args.options(name, options, "bias init bias_init")
+  local o = checks.options(name, options, "bias init bias_init")
   return weighted(name, { kind = "linear",
-    inputs = args.whole(name, "inputs", inputs, 1),
-    outputs = args.whole(name, "outputs", outputs, 1) }, o)
+    inputs = checks.whole(name, "inputs", inputs, 1),
+    outputs = checks.whole(name, "outputs", outputs, 1) }, o)
 end
 kinds.linear = { shows = { "inputs", "outputs" },
   init = function(spec, draw)
@@ -200,9 +200,9 @@ kinds.linear = { shows = { "inputs", "outputs" },
 --- Example: nn.embedding(1000, 16)
 function nn.embedding(count, size, options)
   local name = "nn.embedding"
-  local o = args.options(name, options, "init")
-  return { kind = "embedding", count = args.whole(name, "count", count, 1),
-    size = args.whole(name, "size", size, 1), init = init.check(name, o.init) }
+  local o = checks.options(name, options, "init")
+  return { kind = "embedding", count = checks.whole(name, "count", count, 1),
+    size = checks.whole(name, "size", size, 1), init = init.check(name, o.init) }
 end
 kinds.embedding = { shows = { "count", "size" }, input = "i64",
   init = function(spec, draw)
@@ -210,7 +210,7 @@ kinds.embedding = { shows = { "count", "size" }, input = "i64",
       kinds.label(spec)) }
   end,
   forward = function(spec, p, x)
-    if not args.is_integer(x) then
+    if not checks.is_integer(x) then
       core.fail(("%s: x must hold integers 1..%d, got %s"):format(
         kinds.label(spec), spec.count, x.dtype), 'x:cast("i64")')
     end
@@ -221,7 +221,7 @@ kinds.embedding = { shows = { "count", "size" }, input = "i64",
 
 -- A pair for the two axes of a picture, from a number or a list of two.
 local function pair(name, what, v, least)
-  local list = args.sizes(name, what, v, least)
+  local list = checks.sizes(name, what, v, least)
   if #list == 1 then list[2] = list[1] end
   if #list == 2 then return list end
   core.fail(("%s: %s is one number or two, got %d"):format(name, what, #list))
@@ -241,16 +241,16 @@ end
 --- Example: nn.conv2d(1, 16, 3, {padding = 1})
 function nn.conv2d(inputs, outputs, kernel, options)
   local name = "nn.conv2d"
-  local o = args.options(name, options,
+  local o = checks.options(name, options,
     "stride padding dilation groups bias init bias_init")
   local spec = { kind = "conv2d",
-    inputs = args.whole(name, "inputs", inputs, 1),
-    outputs = args.whole(name, "outputs", outputs, 1),
+    inputs = checks.whole(name, "inputs", inputs, 1),
+    outputs = checks.whole(name, "outputs", outputs, 1),
     kernel = pair(name, "kernel", kernel, 1),
     stride = pair(name, "stride", o.stride or 1, 1),
     padding = pair(name, "padding", o.padding or 0, 0),
     dilation = pair(name, "dilation", o.dilation or 1, 1),
-    groups = args.whole(name, "groups", o.groups or 1, 1) }
+    groups = checks.whole(name, "groups", o.groups or 1, 1) }
   divides(name, spec.groups, spec.inputs, "inputs")
   divides(name, spec.groups, spec.outputs, "outputs")
   return weighted(name, spec, o)
@@ -283,7 +283,7 @@ kinds.conv2d = { shows = { "inputs", "outputs", "kernel" }, rank = 4,
 local function pool(kind, f)
   local name = "nn." .. kind
   nn[kind] = function(kernel, options)
-    local o = args.options(name, options, "stride padding")
+    local o = checks.options(name, options, "stride padding")
     return { kind = kind, kernel = pair(name, "kernel", kernel, 1),
       stride = pair(name, "stride", o.stride or kernel, 1),
       padding = pair(name, "padding", o.padding or 0, 0) }

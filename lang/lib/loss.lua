@@ -3,7 +3,7 @@
 -- Losses: functions of what a network gives and what it should give. All have
 -- reduction="mean", "sum" or "none".
 local core = require "tsh.core"
-local args = require "tsh.args"
+local checks = require "tsh.checks"
 local map = core.map
 
 local function where(c, x, y) return map("where", c, x, y) end
@@ -33,15 +33,15 @@ local function pair(name, x, y)
     core.fail(("%s: shapes differ: %s and %s"):format(name, tostring(x.shape),
       tostring(y.shape)))
   end
-  return args.is_float(x) and x or x:cast("f32"),
-    args.is_float(y) and y or y:cast(args.is_float(x) and x.dtype or "f32")
+  return checks.is_float(x) and x or x:cast("f32"),
+    checks.is_float(y) and y or y:cast(checks.is_float(x) and x.dtype or "f32")
 end
 
 -- ---- classes ---------------------------------------------------------------
 
 -- Labels are integers of the shape of x without its last axis.
 local function check_labels(name, x, labels)
-  if not args.is_integer(labels) then
+  if not checks.is_integer(labels) then
     core.fail(("%s: labels must be integers, got %s"):format(name,
       labels.dtype), 'labels:cast("i64")')
   end
@@ -64,10 +64,10 @@ local function check_weight(name, o, classes)
 end
 
 local function check_class_options(name, x, o)
-  if o.ignore ~= nil then args.whole(name, "ignore", o.ignore, math.mininteger) end
+  if o.ignore ~= nil then checks.whole(name, "ignore", o.ignore, math.mininteger) end
   return { how = reduction(name, o), ignore = o.ignore,
     weight = check_weight(name, o, x.shape[#x.shape]),
-    smoothing = args.within(name, o, "smoothing", 0, 0, 1) }
+    smoothing = checks.within(name, o, "smoothing", 0, 0, 1) }
 end
 
 -- The sum of x over its last axis at the classes that are hot.
@@ -132,11 +132,11 @@ end
 local function cross_entropy(logits, labels, options)
   local name = "cross_entropy"
   check_two(name, logits, labels, "logits")
-  local o = args.options(name, options, "reduction weight ignore smoothing")
+  local o = checks.options(name, options, "reduction weight ignore smoothing")
   local c = check_class_options(name, logits, o)
-  if not args.is_float(logits) then logits = logits:cast("f32") end
+  if not checks.is_float(logits) then logits = logits:cast("f32") end
   local log_p = logits:log_softmax({ axis = -1 })
-  if args.is_float(labels) and labels.shape == logits.shape then
+  if checks.is_float(labels) and labels.shape == logits.shape then
     if c.ignore then
       core.fail("cross_entropy: ignore names a label; these are probabilities")
     end
@@ -153,7 +153,7 @@ end
 --- Example: nll(log_softmax(tensor{{0.0, 0.0}}, 2), tensor{1}) --> 0.69315
 local function nll(log_p, labels, options)
   check_two("nll", log_p, labels, "log_p")
-  local o = args.options("nll", options, "reduction weight ignore")
+  local o = checks.options("nll", options, "reduction weight ignore")
   local c = check_class_options("nll", log_p, o)
   check_labels("nll", log_p, labels)
   local loss, n = label_loss(log_p, labels, c)
@@ -180,12 +180,12 @@ local function minus_log_sigmoid(x) return softplus(-x) end
 --- Example: bce_with_logits(tensor{0.0}, tensor{1.0}) --> 0.69315
 local function bce_with_logits(x, y, options)
   local name = "bce_with_logits"
-  local o = args.options(name, options, "reduction weight pos_weight")
+  local o = checks.options(name, options, "reduction weight pos_weight")
   local how = reduction(name, o)
   x, y = pair(name, x, y)
   local yes, p = minus_log_sigmoid(x), o.pos_weight
   if p ~= nil and not core.is_tensor(p) then
-    p = args.number(name, o, "pos_weight")
+    p = checks.number(name, o, "pos_weight")
   end
   local loss = p and (1 - y) * (x + yes) + y * p * yes or (1 - y) * x + yes
   return reduced(weighted(name, loss, o), how)
@@ -203,7 +203,7 @@ end
 --- -100. bce_with_logits is more exact.
 --- Example: bce(tensor{0.5}, tensor{1.0}) --> 0.69315
 local function bce(p, y, options)
-  local o = args.options("bce", options, "reduction weight")
+  local o = checks.options("bce", options, "reduction weight")
   local how = reduction("bce", o)
   p, y = pair("bce", p, y)
   local loss = -(y * floored_log(p) + (1 - y) * floored_log(1 - p))
@@ -216,7 +216,7 @@ end
 --- of one shape.
 --- Example: mse(tensor{1.0, 2.0}, tensor{1.0, 4.0}) --> 2
 local function mse(x, y, options)
-  local how = reduction("mse", args.options("mse", options, "reduction"))
+  local how = reduction("mse", checks.options("mse", options, "reduction"))
   x, y = pair("mse", x, y)
   return reduced(map("square", x - y), how)
 end
@@ -224,7 +224,7 @@ end
 --- l1(x, y, {reduction="mean"}): mean of |x - y|; x and y of one shape.
 --- Example: l1(tensor{1.0, 2.0}, tensor{1.0, 4.0}) --> 1
 local function l1(x, y, options)
-  local how = reduction("l1", args.options("l1", options, "reduction"))
+  local how = reduction("l1", checks.options("l1", options, "reduction"))
   x, y = pair("l1", x, y)
   return reduced(map("abs", x - y), how)
 end
@@ -240,9 +240,9 @@ end
 --- below delta, else delta * (|x - y| - delta / 2); x and y of one shape.
 --- Example: huber(tensor{0.0, 0.0}, tensor{1.0, 3.0}) --> 1.5
 local function huber(x, y, options)
-  local o = args.options("huber", options, "reduction delta")
+  local o = checks.options("huber", options, "reduction delta")
   local how = reduction("huber", o)
-  local delta = args.within("huber", o, "delta", 1, 0, math.huge)
+  local delta = checks.within("huber", o, "delta", 1, 0, math.huge)
   x, y = pair("huber", x, y)
   return reduced(bent(x, y, delta), how)
 end
@@ -251,9 +251,9 @@ end
 --- its delta; with beta 0 it is l1.
 --- Example: smooth_l1(tensor{0.0, 0.0}, tensor{0.25, 3.0}, {beta=0.5}) --> 1.4062
 local function smooth_l1(x, y, options)
-  local o = args.options("smooth_l1", options, "reduction beta")
+  local o = checks.options("smooth_l1", options, "reduction beta")
   local how = reduction("smooth_l1", o)
-  local beta = args.within("smooth_l1", o, "beta", 1, 0, math.huge)
+  local beta = checks.within("smooth_l1", o, "beta", 1, 0, math.huge)
   x, y = pair("smooth_l1", x, y)
   if beta == 0 then return reduced(map("abs", x - y), how) end
   return reduced(bent(x, y, beta) / beta, how)
@@ -265,11 +265,11 @@ end
 --- divergence of a batch.
 --- Example: kl_div(log(tensor{0.5, 0.5}), tensor{1.0, 0.0}, {reduction="sum"}) --> 0.69315
 local function kl_div(log_p, q, options)
-  local o = args.options("kl_div", options, "reduction log_target")
+  local o = checks.options("kl_div", options, "reduction log_target")
   local how = reduction("kl_div", o, "batchmean")
   log_p, q = pair("kl_div", log_p, q)
   local loss
-  if args.flag("kl_div", o, "log_target", false) then
+  if checks.flag("kl_div", o, "log_target", false) then
     loss = map("exp", q) * (q - log_p)
   else
     local none = q:le(0)
@@ -285,8 +285,8 @@ end
 --- Example: cosine_similarity(tensor{1.0, 0.0}, tensor{1.0, 1.0}) --> 0.70711
 local function cosine_similarity(x, y, options)
   local name = "cosine_similarity"
-  local o = args.options(name, options, "axis eps")
-  local eps = args.within(name, o, "eps", 1e-8, 0, math.huge)
+  local o = checks.options(name, options, "axis eps")
+  local eps = checks.within(name, o, "eps", 1e-8, 0, math.huge)
   x, y = pair(name, x, y)
   local along = { axis = o.axis == nil and -1 or o.axis }
   local a, b = norm(x, along), norm(y, along)

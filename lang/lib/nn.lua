@@ -3,7 +3,7 @@
 -- A network is described by a plain table, its spec; init makes a table of
 -- parameters for it, forward computes. Nothing is hidden in an object.
 local core = require "tsh.core"
-local args = require "tsh.args"
+local checks = require "tsh.checks"
 local kinds = require "tsh.kinds"
 local init = require "tsh.init"
 
@@ -27,7 +27,7 @@ local function list_of(kind, layers)
     spec[i] = kinds.as_spec(layers[i])
     if not spec[i] then
       core.fail(("%s: layer %d is no spec: %s"):format(name, i,
-        args.shown(layers[i])))
+        checks.shown(layers[i])))
     end
     if kinds[spec[i].kind] == nil then
       core.fail(("%s: layer %d has the kind '%s', which is not defined"):format(
@@ -58,7 +58,7 @@ end
 -- ---- kinds of the user's ---------------------------------------------------
 
 local function check_row(name, row)
-  args.options("nn.layer", row, "init forward shows")
+  checks.options("nn.layer", row, "init forward shows")
   if type(row.forward) ~= "function" then
     core.fail(("nn.layer: '%s' needs a function forward(spec, params, x, "
       .. "state, run)"):format(name))
@@ -105,8 +105,8 @@ end
 local function call_init(_, spec, key, options)
   if type(spec) == "function" then spec = kinds.as_spec(spec) end
   local row = kinds.of("nn.init", spec)
-  args.key("nn.init", key)
-  local o = args.options("nn.init", options, "dtype device")
+  checks.key("nn.init", key)
+  local o = checks.options("nn.init", options, "dtype device")
   local draw = kinds.new_draw(key, o.dtype or "f32", o.device)
   local params, state = row.init(spec, draw)
   return params, state or {}
@@ -131,8 +131,8 @@ function nn.forward(spec, params, x, options)
   if type(spec) == "function" then spec = kinds.as_spec(spec) end
   kinds.of("nn.forward", spec)
   local o = options == nil and NONE
-    or args.options("nn.forward", options, "train key state")
-  if o.key ~= nil then args.key("nn.forward", o.key) end
+    or checks.options("nn.forward", options, "train key state")
+  if o.key ~= nil then checks.key("nn.forward", o.key) end
   local run = kinds.new_run(o)
   local y, state = run.apply(spec, params, x, o.state)
   state = state or o.state

@@ -1,6 +1,6 @@
 -- Layers whose work differs between training and use, and normalisations.
 local core = require "tsh.core"
-local args = require "tsh.args"
+local checks = require "tsh.checks"
 local kinds = require "tsh.kinds"
 
 local nn = {}
@@ -30,7 +30,7 @@ end
 --- Example: nn.sequence{nn.linear(64, 64), nn.relu, nn.dropout(0.2)}
 function nn.dropout(p)
   return { kind = "dropout",
-    p = args.within("nn.dropout", { p = p }, "p", 0.5, 0, 1) }
+    p = checks.within("nn.dropout", { p = p }, "p", 0.5, 0, 1) }
 end
 kinds.dropout = { shows = { "p" }, init = function() return {} end,
   forward = function(spec, _, x, _, run)
@@ -48,10 +48,10 @@ kinds.dropout = { shows = { "p" }, init = function() return {} end,
 --- Example: nn.layer_norm(64)
 function nn.layer_norm(size, options)
   local name = "nn.layer_norm"
-  local o = args.options(name, options, "eps affine")
-  return { kind = "layer_norm", size = args.sizes(name, "size", size, 1),
-    eps = args.within(name, o, "eps", 1e-5, 0, math.huge),
-    affine = args.flag(name, o, "affine", true) }
+  local o = checks.options(name, options, "eps affine")
+  return { kind = "layer_norm", size = checks.sizes(name, "size", size, 1),
+    eps = checks.within(name, o, "eps", 1e-5, 0, math.huge),
+    affine = checks.flag(name, o, "affine", true) }
 end
 
 -- Do the last axes of x have these sizes?
@@ -93,11 +93,11 @@ kinds.layer_norm = { shows = { "size" },
 --- Example: y, state = nn.forward(spec, params, x, {train = true, state = state})
 function nn.batch_norm(size, options)
   local name = "nn.batch_norm"
-  local o = args.options(name, options, "eps momentum affine")
-  return { kind = "batch_norm", size = args.whole(name, "size", size, 1),
-    eps = args.within(name, o, "eps", 1e-5, 0, math.huge),
-    momentum = args.within(name, o, "momentum", 0.1, 0, 1),
-    affine = args.flag(name, o, "affine", true) }
+  local o = checks.options(name, options, "eps momentum affine")
+  return { kind = "batch_norm", size = checks.whole(name, "size", size, 1),
+    eps = checks.within(name, o, "eps", 1e-5, 0, math.huge),
+    momentum = checks.within(name, o, "momentum", 0.1, 0, 1),
+    affine = checks.flag(name, o, "affine", true) }
 end
 
 local function check_features(spec, x, state)

@@ -1,4 +1,5 @@
 -- names: clamp nan_to_num isclose hypot stack flip layer_norm logsumexp std norm leaky_relu silu gelu softplus logaddexp outer diff
+-- methods: clamp nan_to_num isclose hypot stack flip layer_norm logsumexp std norm leaky_relu silu gelu softplus logaddexp outer diff
 --
 -- Functions that are compositions of recorded ops: they fuse, and their
 -- gradients follow. Each is a method of tensors as well, x:clamp(0, 1).
@@ -6,35 +7,21 @@ local core = require "tsh.core"
 local half = require "tsh.half"
 local map, fold = core.map, core.fold
 
+local args = require "tsh.args"
+local check_tensor, check_operand = args.check_tensor, args.check_operand
+local options, number_option = args.options, args.number_option
+local whole_number, axis_below = args.whole_number, args.axis_below
+local positive_axis, axes_of, whole = args.axis_of, args.axes_of, args.whole
+local FLOAT, to_float = args.FLOAT, args.to_float
+
 local inf = math.huge
 
-local FLOAT = { f16 = true, bf16 = true, f32 = true, f64 = true }
 local LARGEST = { f16 = 65504.0, bf16 = 0x1.fep127,
   f32 = 0x1.fffffep127, f64 = 0x1.fffffffffffffp1023 }
 
 local function where(c, x, y) return map("where", c, x, y) end
 
 -- ---- arguments -------------------------------------------------------------
-
-local function refuse(name, i, want, x)
-  core.fail(("%s: argument %d must be %s, got %s"):format(name, i, want,
-    core.kind(x)))
-end
-
-local function check_tensor(name, x, i)
-  if core.is_tensor(x) then return x end
-  refuse(name, i or 1, "a tensor", x)
-end
-
-local function is_operand(x)
-  return core.is_tensor(x) or type(x) == "number" or type(x) == "boolean"
-end
-
--- A tensor or a number.
-local function check_operand(name, x, i)
-  if is_operand(x) then return x end
-  refuse(name, i, "a tensor or a number", x)
-end
 
 -- Two of them, at least one a tensor.
 local function check_pair(name, x, y)
@@ -48,84 +35,6 @@ local function spread(x, y)
   if core.is_tensor(x) then return x end
   if type(x) == "boolean" then x = x and 1 or 0 end
   return core.full(y.shape, x, FLOAT[y.dtype] and y.dtype or "f32", y.device)
-end
-
-local function to_float(x)
-  return FLOAT[x.dtype] and x or x:cast("f32")
-end
-
-local function has_word(words, word)
-  for w in words:gmatch("%S+") do
-    if w == word then return true end
-  end
-  return false
-end
-
--- The options of a call, its main one also as a plain argument.
-local function options(name, value, main, known)
-  if value == nil then return {} end
-  if type(value) ~= "table" then return { [main] = value } end
-  for k in pairs(value) do -- order-free
-    if not has_word(known, k) then
-      core.fail(("%s: unknown option '%s'"):format(name, tostring(k)),
-        "it has: " .. known)
-    end
-  end
-  return value
-end
-
-local function number_option(name, o, key, default)
-  local v = o[key]
-  if v == nil then return default end
-  if type(v) == "number" then return v end
-  core.fail(("%s: %s must be a number, got %s"):format(name, key, core.kind(v)))
-end
-
--- v as an integer, also a float like 784 / 2.
-local function whole_number(name, what, v)
-  local i = type(v) == "number" and math.tointeger(v)
-  if i then return i end
-  core.fail(("%s: %s must be a whole number, got %s"):format(name, what,
-    type(v) == "number" and tostring(v) or core.kind(v)))
-end
-
-local function axis_below(name, rank, axis)
-  axis = whole_number(name, "an axis", axis)
-  local at = axis < 0 and axis + rank + 1 or axis
-  if at >= 1 and at <= rank then return at end
-  if rank == 0 then
-    core.fail(("%s: axis %d of a tensor that has no axes"):format(name, axis))
-  end
-  core.fail(("%s: axis %d is outside 1..%d"):format(name, axis, rank),
-    axis == 0 and "axes count from 1" or nil)
-end
-
-local function positive_axis(name, x, axis)
-  return axis_below(name, #x.shape, axis)
-end
-
--- All axes, one or several, as an array counted from 1.
-local function axes_of(name, x, axis)
-  local axes, seen = {}, {}
-  if axis == nil then
-    for i = 1, #x.shape do axes[i] = i end
-    return axes
-  end
-  for i, a in ipairs(type(axis) == "table" and axis or { axis }) do
-    axes[i] = positive_axis(name, x, a)
-    if seen[axes[i]] then
-      core.fail(("%s: axis %d is given twice"):format(name, a))
-    end
-    seen[axes[i]] = true
-  end
-  return axes
-end
-
--- Ranges for core.slice0 that take all of x.
-local function whole(x)
-  local ranges = {}
-  for i = 1, #x.shape do ranges[i] = { 0, x.shape[i], 1 } end
-  return ranges
 end
 
 -- A square root with gradient 0, not infinite, where x is 0.
@@ -249,12 +158,12 @@ end
 
 --- logsumexp(x, axis) or logsumexp(x, {axis=, keep=}): log of the sum of e^x
 --- over one or several axes (all by default), without overflow; -inf over no
---- element.
+--- element and over -inf alone, with gradient 0 there.
 --- Example: logsumexp(tensor{1000.0, 1000.0}) --> 1000.7
-local function logsumexp(x, opts)
+local function logsumexp(x, axis, opts)
   local given = to_float(check_tensor("logsumexp", x))
   x = half.wide(given)
-  local o = options("logsumexp", opts, "axis", "axis keep")
+  local o = options("logsumexp", axis, "axis", "axis keep", opts, true)
   local axes = axes_of("logsumexp", x, o.axis)
   if core.count(x) == 0 then
     return half.back(map("log", fold("sum", map("exp", x), axes, o.keep)),
@@ -262,44 +171,58 @@ local function logsumexp(x, opts)
   end
   local m = finite(fold("max", x, axes, true))
   local s = fold("sum", map("exp", x - m), axes, true)
-  local y = map("log", s) + m
+  local none = s:eq(0)
+  local y = where(none, -inf, map("log", where(none, 1, s)) + m)
   return half.back(o.keep and y or fold("sum", y, axes, false), given)
 end
 
 --- std(x, axis) or std(x, {axis=, keep=, correction=1}): standard deviation;
 --- its gradient is 0 where it is 0.
 --- Example: std(tensor{1.0, 3.0}) --> 1.4142
-local function std(x, opts)
+local function std(x, axis, opts)
   check_tensor("std", x)
-  local o = options("std", opts, "axis", "axis keep correction")
+  local o = options("std", axis, "axis", "axis keep correction", opts, true)
   local axes = o.axis ~= nil and axes_of("std", x, o.axis) or nil
   local v = half.wide(x):var({ axis = axes, keep = o.keep,
     correction = number_option("std", o, "correction") })
   return half.back(safe_sqrt(v), x)
 end
 
--- norm of a float tensor that is no half.
-local function norm_of(x, p, axes, keep)
-  if p == 2 then return safe_sqrt(fold("sum", x:square(), axes, keep)) end
-  local size = map("abs", x)
-  if p == 1 then return fold("sum", size, axes, keep) end
-  if p == inf then return fold("max", size, axes, keep) end
+-- The p-norm of sizes over axes where p is none of the special numbers.
+local function power_norm(size, p, axes, keep)
+  if p < 0 then
+    -- A 0 makes it 0, and so its gradient.
+    local none = fold("any", size:eq(0), axes, true)
+    local s = fold("sum", map("pow", where(none, 1, size), p), axes, true)
+    local y = where(none, 0, map("pow", s, 1 / p))
+    return keep and y or fold("sum", y, axes, false)
+  end
   local s = fold("sum", map("pow", size, p), axes, keep)
   local zero = s:eq(0)
   return where(zero, 0, map("pow", where(zero, 1, s), 1 / p))
 end
 
---- norm(x, p) or norm(x, {p=2, axis=, keep=}): the p-norm, p a number above 0
---- or math.huge; over all elements by default. The gradient at 0 is 0.
+-- The p-norm of a float tensor that is no half.
+local function norm_of(x, p, axes, keep)
+  if p == 2 then return safe_sqrt(fold("sum", x:square(), axes, keep)) end
+  if p == 0 then return fold("sum", x:ne(0):cast(x.dtype), axes, keep) end
+  local size = map("abs", x)
+  if p == 1 then return fold("sum", size, axes, keep) end
+  if p == inf then return fold("max", size, axes, keep) end
+  if p == -inf then return fold("min", size, axes, keep) end
+  return power_norm(size, p, axes, keep)
+end
+
+--- norm(x, p) or norm(x, {p=2, axis=, keep=}): the p-norm: p = 0 counts what is
+--- not 0, math.huge and -math.huge give the largest and the smallest size; over
+--- all elements by default. The gradient at 0 is 0.
 --- Example: norm(tensor{3.0, 4.0}) --> 5
-local function norm(x, opts)
+local function norm(x, p, opts)
   x = to_float(check_tensor("norm", x))
-  local o = options("norm", opts, "p", "p axis keep")
-  local axes, p = axes_of("norm", x, o.axis), o.p or 2
-  if type(p) ~= "number" or not (p > 0) then
-    core.fail("norm: p must be a number above 0, got "
-      .. (type(p) == "number" and tostring(p) or core.kind(p)))
-  end
+  local o = options("norm", p, "p", "p axis keep", opts)
+  p = number_option("norm", o, "p", 2)
+  if p ~= p then core.fail("norm: p cannot be nan") end
+  local axes = axes_of("norm", x, o.axis)
   return half.back(norm_of(half.wide(x), p, axes, o.keep), x)
 end
 
@@ -324,30 +247,11 @@ end
 
 -- ---- layout ----------------------------------------------------------------
 
--- A list of tensors, and nothing but its elements 1, 2 ... n.
-local function check_list(name, list)
-  if type(list) ~= "table" or #list == 0 then
-    core.fail(name .. ": argument 1 must be a list of tensors")
-  end
-  for i = 1, #list do
-    if not core.is_tensor(list[i]) then
-      core.fail(("%s: element %d must be a tensor, got %s"):format(name, i,
-        core.kind(list[i])))
-    end
-  end
-  for k in pairs(list) do -- order-free
-    if math.type(k) ~= "integer" or k < 1 or k > #list then
-      core.fail(("%s: the list has the key %s, which is no position 1..%d")
-        :format(name, tostring(k), #list))
-    end
-  end
-end
-
 --- stack(list, axis) or stack(list, {axis=1}): tensors of one shape joined
 --- along a new axis.
 --- Example: stack{tensor{1, 2}, tensor{3, 4}} --> i64[2,2]
 local function stack(list, opts)
-  check_list("stack", list)
+  args.check_list("stack", list)
   local o = options("stack", opts, "axis", "axis")
   local rank = #list[1].shape + 1
   local axis, parts = axis_below("stack", rank, o.axis or 1), {}
@@ -364,13 +268,13 @@ end
 --- flip(x, axis) or flip(x, {axis=}): the order of the elements along one or
 --- several axes (all by default) turned round.
 --- Example: flip(tensor{1, 2, 3}) --> 3 2 1
-local function flip(x, opts)
+local function flip(x, axis, opts)
   check_tensor("flip", x)
-  local o = options("flip", opts, "axis", "axis")
+  local o = options("flip", axis, "axis", "axis", opts, true)
   local ranges = whole(x)
-  for _, axis in ipairs(axes_of("flip", x, o.axis)) do
-    local n = x.shape[axis]
-    ranges[axis] = { math.max(n - 1, 0), n, -1 }
+  for _, at in ipairs(axes_of("flip", x, o.axis)) do
+    local n = x.shape[at]
+    ranges[at] = { math.max(n - 1, 0), n, -1 }
   end
   return core.slice0(x, ranges)
 end
@@ -387,9 +291,9 @@ end
 --- diff(x, n) or diff(x, {n=1, axis=-1}): differences of neighbours along an
 --- axis, taken n times.
 --- Example: diff(tensor{1, 4, 9}) --> 3 5
-local function diff(x, opts)
+local function diff(x, n, opts)
   check_tensor("diff", x)
-  local o = options("diff", opts, "n", "n axis")
+  local o = options("diff", n, "n", "n axis", opts)
   local axis = positive_axis("diff", x, o.axis or -1)
   local times = o.n == nil and 1 or whole_number("diff", "n", o.n)
   if times < 0 then
@@ -397,10 +301,10 @@ local function diff(x, opts)
   end
   -- Then no element is left, and none comes back.
   for _ = 1, math.min(times, x.shape[axis]) do
-    local upper, lower, n = whole(x), whole(x), x.shape[axis]
-    upper[axis] = { math.min(1, n), math.max(n - 1, 0), 1 }
-    lower[axis] = { 0, math.max(n - 1, 0), 1 }
-    x = core.slice0(x, upper) - core.slice0(x, lower)
+    local size = x.shape[axis]
+    local left = math.max(size - 1, 0)
+    x = args.part(x, axis, math.min(1, size), left)
+      - args.part(x, axis, 0, left)
   end
   return x
 end

@@ -4,7 +4,7 @@
 -- state of tensors, which step takes and returns: nothing changes in place.
 -- The formulas are those of PyTorch.
 local core = require "tsh.core"
-local args = require "tsh.args"
+local checks = require "tsh.checks"
 local tree = require("tsh.tree").tree
 local map = core.map
 
@@ -18,7 +18,7 @@ local inf = math.huge
 local function filled(params, value)
   local leaves, restore = tree.flatten(params)
   for i, p in ipairs(leaves) do
-    leaves[i] = args.is_float(p)
+    leaves[i] = checks.is_float(p)
       and core.full(p.shape:table(), value, p.dtype, p.device)
   end
   return restore(leaves)
@@ -27,7 +27,7 @@ end
 -- How many steps were made: as PyTorch has it, f32, on the parameters' device.
 local function new_count(params)
   for _, p in ipairs(tree.leaves(params)) do
-    if args.is_float(p) then return core.full({}, 0, "f32", p.device) end
+    if checks.is_float(p) then return core.full({}, 0, "f32", p.device) end
   end
   return core.full({}, 0, "f32")
 end
@@ -130,10 +130,10 @@ local function optimizer(name, lr, fields, step, first)
 end
 
 local function read(name, o, known, lr)
-  args.options(name, o, known)
+  checks.options(name, o, known)
   if type(o) ~= "table" then o = {} end
-  local s = { lr = args.within(name, o, "lr", lr, 0, inf), mask = check_mask(name, o),
-    weight_decay = args.within(name, o, "weight_decay", 0, 0, inf) }
+  local s = { lr = checks.within(name, o, "lr", lr, 0, inf), mask = check_mask(name, o),
+    weight_decay = checks.within(name, o, "weight_decay", 0, 0, inf) }
   return o, s
 end
 
@@ -161,9 +161,9 @@ function optim.sgd(options)
   local name = "optim.sgd"
   local o, s = read(name, options,
     "lr momentum dampening nesterov weight_decay decay_mask")
-  s.momentum = args.within(name, o, "momentum", 0, 0, inf)
-  s.dampening = args.within(name, o, "dampening", 0, 0, 1)
-  s.nesterov = args.flag(name, o, "nesterov", false)
+  s.momentum = checks.within(name, o, "momentum", 0, 0, inf)
+  s.dampening = checks.within(name, o, "dampening", 0, 0, 1)
+  s.nesterov = checks.flag(name, o, "nesterov", false)
   if s.nesterov and (s.momentum == 0 or s.dampening ~= 0) then
     core.fail("optim.sgd: nesterov needs a momentum and no dampening")
   end
@@ -186,10 +186,10 @@ end
 local function read_adam(name, options, decay)
   local given, s = read(name, options,
     "lr beta1 beta2 eps weight_decay decay_mask", 1e-3)
-  s.weight_decay = args.within(name, given, "weight_decay", decay, 0, inf)
-  s.beta1 = args.within(name, given, "beta1", 0.9, 0, 1)
-  s.beta2 = args.within(name, given, "beta2", 0.999, 0, 1)
-  s.eps = args.within(name, given, "eps", 1e-8, 0, inf)
+  s.weight_decay = checks.within(name, given, "weight_decay", decay, 0, inf)
+  s.beta1 = checks.within(name, given, "beta1", 0.9, 0, 1)
+  s.beta2 = checks.within(name, given, "beta2", 0.999, 0, 1)
+  s.eps = checks.within(name, given, "eps", 1e-8, 0, inf)
   if s.beta1 == 1 or s.beta2 == 1 then
     core.fail(name .. ": beta1 and beta2 must be below 1")
   end
@@ -271,10 +271,10 @@ function optim.rmsprop(options)
   local name = "optim.rmsprop"
   local o, s = read(name, options,
     "lr alpha eps momentum centered weight_decay decay_mask", 1e-2)
-  s.alpha = args.within(name, o, "alpha", 0.99, 0, 1)
-  s.eps = args.within(name, o, "eps", 1e-8, 0, inf)
-  s.momentum = args.within(name, o, "momentum", 0, 0, inf)
-  s.centered = args.flag(name, o, "centered", false)
+  s.alpha = checks.within(name, o, "alpha", 0.99, 0, 1)
+  s.eps = checks.within(name, o, "eps", 1e-8, 0, inf)
+  s.momentum = checks.within(name, o, "momentum", 0, 0, inf)
+  s.centered = checks.flag(name, o, "centered", false)
   local fields = "square" .. (s.centered and " mean" or "")
     .. (s.momentum ~= 0 and " velocity" or "")
   return optimizer(name, s.lr, fields, function(params, grads, ...)
@@ -291,9 +291,9 @@ function optim.adagrad(options)
   local name = "optim.adagrad"
   local o, s = read(name, options,
     "lr lr_decay eps initial weight_decay decay_mask", 1e-2)
-  s.lr_decay = args.within(name, o, "lr_decay", 0, 0, inf)
-  s.eps = args.within(name, o, "eps", 1e-10, 0, inf)
-  local first = { square = args.within(name, o, "initial", 0, 0, inf) }
+  s.lr_decay = checks.within(name, o, "lr_decay", 0, 0, inf)
+  s.eps = checks.within(name, o, "eps", 1e-10, 0, inf)
+  local first = { square = checks.within(name, o, "initial", 0, 0, inf) }
   local fields = s.lr_decay ~= 0 and "step square" or "square"
 
   return optimizer(name, s.lr, fields, function(params, grads, state, new, lr)
@@ -316,7 +316,7 @@ end
 --- one vector, have a length of at most `most`, and the length that they had.
 --- Example: grads, length = optim.clip_by_norm(grads, 1.0)
 function optim.clip_by_norm(grads, most)
-  args.within("optim.clip_by_norm", { most = most }, "most", nil, 0, inf)
+  checks.within("optim.clip_by_norm", { most = most }, "most", nil, 0, inf)
   local total
   for _, g in ipairs(tree.leaves(grads)) do
     local s = g:square():sum()
@@ -334,7 +334,7 @@ end
 --- `most` or below -most.
 --- Example: grads = optim.clip_by_value(grads, 0.5)
 function optim.clip_by_value(grads, most)
-  args.within("optim.clip_by_value", { most = most }, "most", nil, 0, inf)
+  checks.within("optim.clip_by_value", { most = most }, "most", nil, 0, inf)
   return each(function(g) return clamp(g, -most, most) end, grads)
 end
 

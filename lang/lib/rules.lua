@@ -118,8 +118,8 @@ local function extreme(g, r)
   return where(mask, kept(g, r) / n, 0)
 end
 
--- x moved by d places along its last axis, of extent n; ones come in.
-local function shift(x, d, n)
+-- x moved by d places along its last axis, of extent n; `fill` (1) comes in.
+local function shift(x, d, n, fill)
   local ranges, before, after = {}, {}, {}
   for i, extent in ipairs(shape_of(x)) do
     ranges[i], before[i], after[i] = { 0, extent, 1 }, 0, 0
@@ -127,7 +127,7 @@ local function shift(x, d, n)
   local last, size = #ranges, math.abs(d)
   ranges[last] = { d < 0 and size or 0, n - size, 1 }
   if d > 0 then before[last] = size else after[last] = size end
-  return core.pad0(core.slice0(x, ranges), before, after, 1)
+  return core.pad0(core.slice0(x, ranges), before, after, fill or 1)
 end
 
 -- The product of all elements before each one (sign 1) or after it (-1).
@@ -149,6 +149,47 @@ local function prod(g, r)
   local x = r.x:permute(order):reshape({ product(s) // n, n })
   local others = products(x, n, 1) * products(x, n, -1)
   return kept(g, r) * others:reshape(moved):permute(inverse(order))
+end
+
+-- x from its end to its start along an axis.
+local function flipped(x, axis)
+  local ranges = {}
+  for i, n in ipairs(shape_of(x)) do ranges[i] = { 0, n, 1 } end
+  local n = ranges[axis][2]
+  ranges[axis] = { n - 1, n, -1 }
+  return core.slice0(x, ranges)
+end
+
+local function uncumsum(g, r)
+  if core.count(g) == 0 then return g end
+  return flipped(core.scan("cumsum", flipped(g, r.axis), r.axis), r.axis)
+end
+
+-- The gradient of x[j] is the product of the elements before j, times
+-- s[j] = g[j] + x[j+1] s[j+1]; this recurrence is solved by doubling, without
+-- a division by x.
+local function uncumprod(g, r)
+  local s = shape_of(g)
+  if core.count(g) == 0 then return g end
+  local order = order_last(#s, { r.axis })
+  local n, d = s[r.axis], 1
+  local sum, x = g:permute(order), r.x:permute(order)
+  local step = shift(x, -1, n)
+  while d < n do
+    sum = sum + step * shift(sum, -d, n, 0)
+    step, d = step * shift(step, -d, n), d * 2
+  end
+  return (sum * shift(r.out:permute(order), 1, n)):permute(inverse(order))
+end
+
+-- Every element goes back to where it came from.
+local function unsort(g, r)
+  local at = core.argsort0(r.x, r.axis, r.descending)
+  return core.scatter_add0(zeros_of(shape_of(g), g), at, g, r.axis)
+end
+
+local function ungather(g, r)
+  return core.scatter_add0(zeros_of(input_shape(r, 1), g), r.y, g, r.axis)
 end
 
 -- t brought to shape s, of which it may lack axes in front, then its axes put
@@ -235,6 +276,66 @@ local function custom(g, r, k)
   r.grads = r.grads or customs[r.out_id](g)
   local of_input = r.grads[k - 1]
   return of_input and of_input() or nil
+end
+
+-- ---- put at positions ------------------------------------------------------
+
+-- The positions of r in a row, and a function that takes there along r's axis,
+-- in the shape of the values.
+local function positions(r)
+  local at, s = r.y:reshape({ core.count(r.y) }), input_shape(r, 3)
+  return at, function(t) return core.take0(t, at, r.axis):reshape(s) end
+end
+
+-- Values of r as they go to its positions in a row.
+local function in_row(t, at, r)
+  local s = input_shape(r, 1)
+  s[r.axis] = core.count(at)
+  return t:reshape(s)
+end
+
+local function unset_value(g, r)
+  local at, there = positions(r)
+  local n, s, line = core.count(at), input_shape(r, 1), {}
+  for i = 1, #s do line[i] = 1 end
+  local number = arange(0, n - 1, { device = g.device })
+  local none = core.full({ s[r.axis] }, -1, "i64", g.device)
+  local last = core.index_put("index_set", none, at, number, 1)
+  line[r.axis] = n
+  local wins = core.take0(last, at, 1):eq(number):reshape(line)
+  return where(wins, in_row(there(g), at, r), 0):reshape(input_shape(r, 3))
+end
+
+-- The product of the other values of each one's place and of x there. Zeros
+-- are counted and left out, so nothing is divided by one.
+local function unmul_value(g, r)
+  local at, there = positions(r)
+  local x, v = r.x, in_row(r.z, at, r)
+  local zero = v:eq(0)
+  local zeros = core.index_add(zeros_of(shape_of(x), x), at,
+    zero:cast(x.dtype), r.axis)
+  local safe = where(zero, 1, v)
+  local product = core.index_put("index_mul", x, at, safe, r.axis)
+  local others = in_row(there(product), at, r) / safe
+  local left = in_row(there(zeros), at, r) - zero:cast(x.dtype)
+  return there(g) * where(left:eq(0), others, 0):reshape(input_shape(r, 3))
+end
+
+-- What equals the result shares its gradient.
+local function put_extreme(g, r)
+  local at, there = positions(r)
+  local function same_as(a, b) return (a:eq(b) | a:isnan()):cast(g.dtype) end
+  local mine = same_as(r.x, r.out)
+  local theirs = same_as(r.z, there(r.out))
+  local n = core.index_add(mine, at, in_row(theirs, at, r), r.axis)
+  local share = g / n
+  return where(mine:ne(0), share, 0), where(theirs:ne(0), there(share), 0)
+end
+
+local function put_extreme_x(g, r) return (put_extreme(g, r)) end
+local function put_extreme_z(g, r)
+  local _, d = put_extreme(g, r)
+  return d
 end
 
 -- ---- the table -------------------------------------------------------------
@@ -329,6 +430,25 @@ local rules = {
   take = { "y", untake, no },
   index_add = { "y", same, no,
     function(g, r) return core.take0(g, r.y, r.axis) end },
+  index_set = { "y", function(g, r)
+    local none = zeros_of(input_shape(r, 3), g)
+    return core.index_put("index_set", g, r.y, none, r.axis)
+  end, no, unset_value },
+  index_mul = { "xyz", function(g, r)
+    return core.index_put("index_mul", g, r.y, r.z, r.axis)
+  end, no, unmul_value },
+  index_max = { "xyzo", put_extreme_x, no, put_extreme_z },
+  index_min = { "xyzo", put_extreme_x, no, put_extreme_z },
+  gather = { "y", ungather, no },
+  scatter_add = { "y", same, no,
+    function(g, r) return core.gather0(g, r.y, r.axis) end },
+
+  -- order and scans
+  sort = { "x", unsort },
+  argsort = { "", no },
+  argtopk = { "", no },
+  cumsum = { "", uncumsum },
+  cumprod = { "xo", uncumprod },
 }
 
 -- ---- checked against the op table ------------------------------------------

@@ -2,28 +2,28 @@
 --
 -- Schedules: functions of the step's number, from 1, that give its rate.
 local core = require "tsh.core"
-local args = require "tsh.args"
+local checks = require "tsh.checks"
 
 local schedule = {}
 
 -- Steps before this one.
 local function before(step)
   if type(step) == "number" and step >= 1 then return step - 1 end
-  core.fail("schedule: a step is a number from 1, got " .. args.shown(step))
+  core.fail("schedule: a step is a number from 1, got " .. checks.shown(step))
 end
 
 local function numbers(name, o, known, defaults)
-  args.options("schedule." .. name, o, known)
+  checks.options("schedule." .. name, o, known)
   local list = {}
   for key in known:gmatch("%S+") do
-    list[#list + 1] = args.number("schedule." .. name, o or {}, key,
+    list[#list + 1] = checks.number("schedule." .. name, o or {}, key,
       defaults and defaults[key])
   end
   return table.unpack(list)
 end
 
 local function count(name, what, v)
-  return args.whole("schedule." .. name, what, v, 1)
+  return checks.whole("schedule." .. name, what, v, 1)
 end
 
 --- schedule.constant{lr=}: always lr. The result of every schedule is a function

@@ -1,145 +1,6 @@
-/* compose.c - CALL ops, and what is a composition of primitives. */
+/* compose.c - what is a composition of primitives. */
 #include <math.h>
 #include "priv.h"
-
-/* ---- CALL --------------------------------------------------------------- */
-static int is_position(const plan_node *n) {
-  int kind = plan_dtype_kind(n->dtype);
-  return kind == TSH_KIND_INT || kind == TSH_KIND_UINT;
-}
-
-static tsh_status check_positions(const char *op, const plan_node *at,
-                                  tsh_err *err) {
-  if (is_position(at)) return TSH_OK;
-  return dev_fail(err, TSH_EINVAL, "%s: positions must be integers, got %s", op,
-                  plan_dtype_name(at->dtype));
-}
-
-/* Positions as i64; what is above is none, and stays so. */
-static tsh_status wide_positions(plan *p, plan_node *y, plan_node **out,
-                                 tsh_err *err) {
-  plan_operand in[2] = {operand_of(y), operand_int(INT64_MAX)};
-  plan_node *low = NULL;
-  tsh_status rc;
-  if (y->dtype != TSH_u64) return plan_cast(p, y, TSH_i64, out, err);
-  if ((rc = plan_map(p, TSH_OP_minimum, in, 2, &low, err)) != TSH_OK) return rc;
-  rc = plan_cast(p, low, TSH_i64, out, err);
-  node_temp(p, low);
-  return rc;
-}
-
-tsh_status plan_index(plan *p, plan_node *y, int64_t n, plan_node **out,
-                      tsh_err *err) {
-  plan_operand in[2];
-  plan_node *wide = NULL;
-  tsh_status rc;
-  *out = NULL;
-  if ((rc = check_positions("index", y, err)) != TSH_OK) return rc;
-  if ((rc = wide_positions(p, y, &wide, err)) != TSH_OK) return rc;
-  in[0] = operand_of(wide);
-  in[1] = operand_int(n);
-  rc = record_map(p, TSH_OP_index, TSH_i64, wide->d, wide->shape, in, 2, out,
-                  err);
-  if (wide == y)
-    plan_drop(p, wide);
-  else
-    node_temp(p, wide);
-  return rc;
-}
-
-static tsh_status record_call(plan *p, int op, plan_node *const *in, int n,
-                              int axis, const plan_shape *shape,
-                              plan_node **out, tsh_err *err) {
-  plan_node *r = node_new(p);
-  *out = NULL;
-  if (!r) return plan_nomem(err, "a tensor");
-  r->op = (uint16_t)op;
-  r->dtype = in[0]->dtype;
-  r->shape = shape;
-  r->d = in[0]->d;
-  r->axes = (uint32_t)axis;
-  r->nin = (uint16_t)n;
-  for (int i = 0; i < n; i++) r->in[i] = operand_of(node_ref(in[i]));
-  return trace_record(p, r, out, err);
-}
-
-/* x, a temporary that is replaced, in another dtype. */
-static tsh_status step_cast(plan *p, plan_node **x, int dtype, tsh_err *err) {
-  plan_node *y = NULL;
-  tsh_status rc = plan_cast(p, *x, dtype, &y, err);
-  node_temp(p, *x);
-  *x = y;
-  return rc;
-}
-
-/* Shape of x with `axis` replaced by the axes of at. */
-static const plan_shape *taken_shape(plan *p, const char *op,
-                                     const plan_shape *x, const plan_shape *at,
-                                     int axis, tsh_err *err) {
-  int64_t dim[2 * PLAN_RANK];
-  int rank = 0;
-  if (axis < 0 || (uint32_t)axis >= x->rank) {
-    dev_fail(err, TSH_EINVAL, "%s: no axis %d in %u axes", op, axis + 1,
-             x->rank);
-    return NULL;
-  }
-  if (x->dim[axis] == 0 && at->count) {
-    dev_fail(err, TSH_EINDEX, "%s: axis %d has no element", op, axis + 1);
-    return NULL;
-  }
-  for (int i = 0; i < axis; i++) dim[rank++] = x->dim[i];
-  for (uint32_t i = 0; i < at->rank; i++) dim[rank++] = at->dim[i];
-  for (uint32_t i = (uint32_t)axis + 1; i < x->rank; i++)
-    dim[rank++] = x->dim[i];
-  return plan_shape_get(p, rank, dim, err);
-}
-
-tsh_status plan_take(plan *p, plan_node *x, plan_node *at, int axis,
-                     plan_node **out, tsh_err *err) {
-  const plan_shape *s = taken_shape(p, "take", x->shape, at->shape, axis, err);
-  plan_node *in[2] = {x, NULL};
-  tsh_status rc;
-  *out = NULL;
-  if (!s) return shape_status(err);
-  if ((rc = check_positions("take", at, err)) != TSH_OK ||
-      (rc = plan_to(p, at, x->d, &in[1], err)) != TSH_OK)
-    return rc;
-  rc = record_call(p, TSH_OP_take, in, 2, axis, s, out, err);
-  if (in[1] == at)
-    plan_drop(p, at);
-  else
-    node_temp(p, in[1]);
-  return rc;
-}
-
-tsh_status plan_index_add(plan *p, plan_node *x, plan_node *at, plan_node *v,
-                          int axis, plan_node **out, tsh_err *err) {
-  const plan_shape *s =
-      taken_shape(p, "index_add", x->shape, at->shape, axis, err);
-  plan_node *in[3] = {NULL, NULL, NULL}, *cast = NULL;
-  int dtype = plan_is_half(x->dtype) ? TSH_f32 : x->dtype;
-  tsh_status rc = TSH_OK;
-  char a[200], b[200];
-  *out = NULL;
-  if (!s) return shape_status(err);
-  if (s != v->shape)
-    return dev_fail(err, TSH_EINVAL, "index_add: the values are %s, not %s",
-                    shape_text(v->shape, a, sizeof a),
-                    shape_text(s, b, sizeof b));
-  TRY(check_positions("index_add", at, err));
-  TRY(plan_cast(p, x, dtype, &in[0], err));
-  TRY(plan_to(p, at, x->d, &in[1], err));
-  TRY(plan_cast(p, v, dtype, &cast, err));
-  TRY(plan_to(p, cast, x->d, &in[2], err));
-  TRY(record_call(p, TSH_OP_index_add, in, 3, axis, x->shape, out, err));
-  TRY(step_cast(p, out, x->dtype, err));
-out:
-  plan_drop(p, in[0]);
-  plan_drop(p, in[1]);
-  plan_drop(p, in[2]);
-  plan_drop(p, cast);
-  return rc;
-}
 
 /* ---- a small pipeline: each step's input is a temporary of the next ----- */
 static tsh_status step_map(plan *p, int op, plan_node **x,
@@ -159,6 +20,15 @@ static int64_t folded_count(const plan_shape *s, uint32_t axes) {
   for (uint32_t i = 0; i < s->rank; i++)
     if (axes >> i & 1) n *= s->dim[i];
   return n;
+}
+
+/* x, a temporary that is replaced, in another dtype. */
+static tsh_status step_cast(plan *p, plan_node **x, int dtype, tsh_err *err) {
+  plan_node *y = NULL;
+  tsh_status rc = plan_cast(p, *x, dtype, &y, err);
+  node_temp(p, *x);
+  *x = y;
+  return rc;
 }
 
 /* f64 stays, everything else becomes f32, in which sums of halves are computed,

@@ -328,8 +328,8 @@ static uint32_t build_compute(graph *gr, uint32_t i, int kind) {
     n.in[k] = w->in[k] & IN_SCALAR && !(w->in[k] & IN_LEAF)
                   ? w->in[k]
                   : graph_input(gr, w->in[k]);
-  if (x->op == TSH_OP_index_add && gr->g[n.in[2]].kind == G_EMPTY)
-    return n.in[0];                                      /* nothing to add */
+  if (kind == G_CALL && n.nin == 3 && gr->g[n.in[2]].kind == G_EMPTY)
+    return n.in[0]; /* nothing to put into it */
   for (uint32_t k = 0; kind == G_CALL && k < n.nin; k++) /* reads memory */
     if (graph_is_generator(&gr->g[graph_base(gr, n.in[k])]) &&
         (n.in[k] = graph_copy(gr, n.in[k], i)) == NO)

@@ -31,6 +31,7 @@ enum {
   X(BROADCAST, "is repeated along an outer axis")                              \
   X(PHASES, "the device has no further pass in one kernel")                    \
   X(CALL, "is read by an op that is no kernel form")                           \
+  X(CALLED, "is the result of an op that is no kernel form")                   \
   X(DEVICE, "is moved to another device")                                      \
   X(LIMIT, "the kernel would pass a device limit")                             \
   X(ORDER, "must be complete before something else reads it")                  \

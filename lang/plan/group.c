@@ -184,6 +184,13 @@ static int alone_reason(const graph *gr, uint32_t g, int why) {
   return why ? why : CUT_VIEW;
 }
 
+/* Does g begin a kernel because it reads what no kernel computes? */
+static int reads_call(const graph *gr, const needs *d) {
+  for (uint32_t i = 0; i < d->noutside; i++)
+    if (gr->g[graph_base(gr, d->outside[i])].kind == G_CALL) return 1;
+  return 0;
+}
+
 static tsh_status group_one(graph *gr, uint32_t g, needs *d, tsh_err *err) {
   gnode *n = &gr->g[g];
   uint32_t grp = NO;
@@ -198,6 +205,7 @@ static tsh_status group_one(graph *gr, uint32_t g, needs *d, tsh_err *err) {
       return plan_nomem(err, "a plan");
     if (!gr->group[grp].single && place_alone(gr, g, grp))
       return dev_fail(err, TSH_EUNSUPPORTED, "too many axes in one kernel");
+    if (!why && reads_call(gr, d)) why = CUT_CALLED;
     gr->group[grp].cut = (uint8_t)alone_reason(gr, g, why);
     for (uint32_t i = 0; i < d->noutside; i++)
       if (graph_is_compute(&gr->g[graph_base(gr, d->outside[i])]))

@@ -444,11 +444,30 @@ static int own_arg(graph *gr, plan_entry *e, uint32_t g, uint32_t value,
   return copy_terms(e, m, &a);
 }
 
+/* Attributes of a CALL, see the op table. Returns how many. */
+static uint16_t call_attrs(const gnode *n, int64_t attr[3]) {
+  attr[0] = n->axes;
+  switch (n->op) {
+  case TSH_OP_sort:
+  case TSH_OP_argsort:
+    attr[1] = n->keep != 0;
+    return 2;
+  case TSH_OP_argtopk:
+    attr[1] = n->shape->dim[n->axes];
+    attr[2] = n->keep != 0;
+    return 3;
+  case TSH_OP_nonzero:
+    return 0;
+  default:
+    return 1;
+  }
+}
+
 static tsh_status lower_single(graph *gr, plan_entry *e, uint32_t g,
                                made_launch *m, tsh_err *err) {
   gnode *n = &gr->g[g];
   uint8_t dtype[4], class_[4] = {0, 0, 0, 0}, rank[4];
-  int64_t axis = n->axes;
+  int64_t attr[3];
   tsh_kernel k = {.size = sizeof k, .op = n->op};
   m->narg = n->nin + 1;
   m->nout = 1;
@@ -471,12 +490,12 @@ static tsh_status lower_single(graph *gr, plan_entry *e, uint32_t g,
   m->bytes = shape_bytes(n->shape, n->dtype);
   if (n->kind == G_TO) return TSH_OK;
   k.narg = (uint16_t)m->narg;
-  k.nattr = 1;
+  k.nattr = call_attrs(n, attr);
   k.inst_size = sizeof(tsh_inst);
   k.arg_dtype = dtype;
   k.arg_class = class_;
   k.arg_rank = rank;
-  k.attr = &axis;
+  k.attr = attr;
   return cache_program(gr->p, gr->p->device[n->device], &k, m, err);
 nomem:
   return plan_nomem(err, "a kernel");

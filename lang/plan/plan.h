@@ -177,7 +177,7 @@ tsh_status plan_custom(plan *p, plan_node *const *x, int n, plan_node **out,
 tsh_status plan_to(plan *p, plan_node *x, dev *d, plan_node **out,
                    tsh_err *err); /* x itself (kept) when it is there */
 
-/* ---- recording: CALL and compositions ----------------------------------- */
+/* ---- recording: CALL ---------------------------------------------------- */
 /* 1-based or negative positions of 1..n to 0-based, checked when computed. */
 tsh_status plan_index(plan *p, plan_node *y, int64_t n, plan_node **out,
                       tsh_err *err);
@@ -185,6 +185,35 @@ tsh_status plan_take(plan *p, plan_node *x, plan_node *at, int axis,
                      plan_node **out, tsh_err *err); /* at: 0-based ints */
 tsh_status plan_index_add(plan *p, plan_node *x, plan_node *at, plan_node *v,
                           int axis, plan_node **out, tsh_err *err);
+/* The same of index_add, index_set (of equal positions the last), index_mul,
+ * index_max, index_min. */
+tsh_status plan_index_put(plan *p, int op, plan_node *x, plan_node *at,
+                          plan_node *v, int axis, plan_node **out,
+                          tsh_err *err);
+/* at: 0-based ints of x's rank, beside the axis no larger than x; each is
+ * replaced by the element of x there. v of at's shape is added there. */
+tsh_status plan_gather(plan *p, plan_node *x, plan_node *at, int axis,
+                       plan_node **out, tsh_err *err);
+tsh_status plan_scatter_add(plan *p, plan_node *x, plan_node *at, plan_node *v,
+                            int axis, plan_node **out, tsh_err *err);
+/* Stable in both directions; nan is the largest, -0 equals 0. Positions are
+ * 0-based i64. */
+tsh_status plan_sort(plan *p, plan_node *x, int axis, int descending,
+                     plan_node **out, tsh_err *err);
+tsh_status plan_argsort(plan *p, plan_node *x, int axis, int descending,
+                        plan_node **out, tsh_err *err);
+/* The first k positions of an argsort, descending when `largest`. */
+tsh_status plan_argtopk(plan *p, plan_node *x, int axis, int64_t k, int largest,
+                        plan_node **out, tsh_err *err);
+/* op: cumsum or cumprod. bool and ints give i64. */
+tsh_status plan_scan(plan *p, int op, plan_node *x, int axis, plan_node **out,
+                     tsh_err *err);
+/* 0-based row-major positions, i64[n], of the first n true elements of a bool
+ * tensor; when there are fewer the rest is 0. */
+tsh_status plan_nonzero(plan *p, plan_node *mask, int64_t n, plan_node **out,
+                        tsh_err *err);
+
+/* ---- recording: compositions -------------------------------------------- */
 /* NumPy's matmul: ranks 1 and up, batch axes broadcast. */
 tsh_status plan_matmul(plan *p, plan_node *a, plan_node *b, plan_node **out,
                        tsh_err *err);
@@ -242,8 +271,9 @@ void plan_set_saves(plan *p, int op, uint32_t bits);
 typedef struct {
   int op, n;              /* table id; number of inputs */
   const plan_operand *in; /* a node, or the number as recorded */
-  uint32_t axes; /* FOLD: folded axes; axis of cat take index_add windows */
-  int keep;      /* FOLD: the axes stay with extent 1 */
+  uint32_t axes; /* FOLD: folded axes; axis of cat, windows and CALL ops */
+  int keep;      /* FOLD: the axes stay with extent 1; sort argsort: descending;
+                    argtopk: largest */
   const uint8_t *order;          /* permute */
   const plan_range *range;       /* slice, set */
   const int64_t *before, *after; /* pad */

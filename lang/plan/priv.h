@@ -1,7 +1,7 @@
 /* priv.h - structs of the planner, for lang/plan/ and its tests.
  *
  * The way of a value:
- *   record.c fold.c move.c create.c compose.c random.c
+ *   record.c fold.c move.c create.c call.c compose.c random.c
  *                            append nodes to the trace (trace.c)
  *   graph.c box.c ends.c     trace -> gnodes: one per distinct value
  *   group.c (atoms.c)        gnodes -> groups: what runs in one kernel, and why

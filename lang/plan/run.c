@@ -272,18 +272,25 @@ static int read_index(plan *p, const plan_entry *e, const made_launch *m,
   return 1;
 }
 
-/* The op that the user wrote: what reads the positions, through views. */
+/* As the user calls it: t:set(at, v) is index_set. */
+static const char *call_name(int op) {
+  static const char own[] = "index_";
+  const char *name = plan_ops[op].name;
+  return strncmp(name, own, sizeof own - 1) ? name : name + sizeof own - 1;
+}
+
+/* The op that the user wrote: what reads the positions, through views and
+ * through sums of positions along several axes. */
 static const char *index_user(const plan_trace *t, uint32_t i) {
   for (uint32_t j = i + 1; j < t->n; j++) {
     plan_operand *in = node_in(t->node[j]);
     for (int k = 0; k < t->node[j]->nin; k++) {
+      int op = t->node[j]->op;
       if (in[k].kind != PLAN_TENSOR || in[k].node != t->node[i]) continue;
-      if (plan_is_view(t->node[j]->op))
-        i = j;
-      else if (t->node[j]->op == TSH_OP_eq)
-        return "one_hot";
-      else
-        return plan_ops[t->node[j]->op].name;
+      if (op == TSH_OP_eq) return "one_hot";
+      if (plan_ops[op].class_ == OP_CALL) return call_name(op);
+      i = j;
+      break;
     }
   }
   return "index";
@@ -293,6 +300,10 @@ static void name_index(plan *p, const plan_trace *t, const plan_entry *e,
                        const made_launch *m, tsh_err *err) {
   const plan_node *n = m->trace == NO ? NULL : t->node[m->trace];
   int64_t value = 0, limit;
+  if (n && plan_ops[n->op].class_ == OP_CALL)
+    snprintf(err->text, sizeof err->text,
+             "%s: a position is outside of the axis (element %lld)",
+             call_name(n->op), (long long)err->at + 1);
   if (!n || n->op != TSH_OP_index || n->in[1].kind != PLAN_INT ||
       !read_index(p, e, m, err->at, &value))
     return;

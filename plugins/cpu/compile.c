@@ -216,7 +216,7 @@ static tsh_status compile_call(const tsh_kernel *k, const cpu_isa *isa,
   prog->form = CPU_FORM_CALL;
   prog->rank = k->arg_rank[k->narg - 1];
   prog->nfold = 0;
-  prog->axis = k->attr[0];
+  for (int i = 0; i < k->nattr && i < 3; i++) prog->attr[i] = k->attr[i];
   note_args(prog, k);
   if (k->ninst == 0) return TSH_OK;
   return compile_epilogue(k, isa, prog, err);

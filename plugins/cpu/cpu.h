@@ -201,7 +201,7 @@ struct tsh_prog {
   uint8_t has_dot; /* so lanes should be outer points */
   uint16_t op, rank, nfold, narg;
   uint16_t a, b;    /* GEMM: arguments of the dot */
-  int64_t axis;     /* CALL */
+  int64_t attr[3];  /* CALL */
   cpu_code code;    /* the plain form; of a CALL its epilogue */
   cpu_code kept;    /* several phases, rows that fit a block; or empty */
   cpu_code spilled; /* several phases, values kept in memory; or empty */
@@ -336,6 +336,34 @@ static inline int cpu_cancelled(const cpu_run *run) {
   return __atomic_load_n(run->cancel, __ATOMIC_RELAXED) != 0;
 }
 
+/* Elements to keys, unsigned integers in whose order they are, of 8 bytes when
+ * `wide`, else of 4; n elements that are `step` apart. down: the other order.
+ */
+typedef struct {
+  /* Is there a -0, whose key is that of +0? */
+  int (*load)(void *keys, const void *x, int64_t n, int64_t step, int down);
+  void (*store)(void *x, const void *keys, int64_t n, int64_t step, int down);
+  /* Number of the first key below the limit; n when there is none. */
+  int64_t (*below)(const void *keys, int64_t n, uint64_t limit);
+  int wide;
+} cpu_keys;
+
+/* Sorts the columns of n rows of keys, n at most CPU_SHORT_MOST. */
+enum { CPU_SHORT_LANES = 64, CPU_SHORT_MOST = 32 };
+typedef void cpu_short_fn(uint32_t (*row)[CPU_SHORT_LANES], int n);
+
+/* Running sums or products of n elements that are dd and ds apart. begun: the
+ * result before the first is there. dense: of steps 1. cols: of as many lines
+ * as `lanes`, which lie side by side. */
+enum { CPU_SCAN_BLOCK = 16 };
+typedef void cpu_scan_fn(void *d, const void *s, int64_t n, int64_t dd,
+                         int64_t ds, int begun);
+typedef struct {
+  cpu_scan_fn *line, *dense;
+  void (*cols)(void *d, const void *s, int64_t n, int64_t dd, int64_t ds,
+               int64_t lanes, int begun);
+} cpu_scans;
+
 struct cpu_isa {
   const char *name;
   cpu_map_fn *(*map)(int op, int compute, int dtype); /* NULL: has it not */
@@ -345,6 +373,9 @@ struct cpu_isa {
                         const tsh_launch *launch);
   tsh_status (*gemm)(cpu_run *run, const tsh_prog *prog,
                      const tsh_launch *launch);
+  const cpu_keys *(*keys)(int dtype); /* NULL: has it not */
+  cpu_short_fn *sort_short;
+  const cpu_scans *(*scans)(int op, int dtype); /* NULL: has it not */
 };
 extern const cpu_isa cpu_isa_base;
 extern const cpu_isa cpu_isa_v3;
@@ -363,10 +394,5 @@ enum {
   CPU_GEMM_STATE = 32 << 10, /* of a worker */
   CPU_GEMM_BYTES = CPU_GEMM_A + CPU_GEMM_B + CPU_GEMM_C + CPU_GEMM_STATE
 };
-
-/* ---- CALL ops (call.c) -------------------------------------------------- */
-/* As program; the epilogue runs on isa. */
-tsh_status cpu_call(cpu_run *run, const tsh_prog *prog,
-                    const tsh_launch *launch, const cpu_isa *isa);
 
 #endif

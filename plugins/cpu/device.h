@@ -40,6 +40,11 @@ tsh_status cpu_scratch_more(tsh_dev *dev, char **memory, uint64_t bytes,
 const cpu_isa *cpu_isa_get(const char *name);
 const cpu_isa *cpu_isa_best(tsh_err *err);
 
-tsh_status cpu_call_check(const tsh_kernel *k, tsh_err *err); /* call.c */
+/* ---- CALL ops (call.c) -------------------------------------------------- */
+tsh_status cpu_call_check(const tsh_kernel *k, tsh_err *err);
+/* TSH_OK, TSH_ECANCELLED, or TSH_ENOMEM when there is no memory to work in;
+ * data errors are in dev->run.bad_at. */
+tsh_status cpu_call_run(tsh_dev *dev, const tsh_prog *prog,
+                        const tsh_launch *launch);
 
 #endif

@@ -110,4 +110,7 @@ const cpu_isa CPU_NAME(cpu_isa) = {
     .fold = cpu_fold_get,
     .program = cpu_program,
     .gemm = cpu_gemm,
+    .keys = cpu_keys_get,
+    .sort_short = cpu_sort_short,
+    .scans = cpu_scans_get,
 };

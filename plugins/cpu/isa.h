@@ -42,6 +42,9 @@
 #define cpu_cols          CPU_NAME(cpu_cols)
 #define cpu_program       CPU_NAME(cpu_program)
 #define cpu_gemm          CPU_NAME(cpu_gemm)
+#define cpu_keys_get      CPU_NAME(cpu_keys_get)
+#define cpu_scans_get     CPU_NAME(cpu_scans_get)
+#define cpu_sort_short    CPU_NAME(cpu_sort_short)
 
 /* Iterations touch lanes of their own, also when the result overwrites an
  * operand. */
@@ -70,6 +73,9 @@ static inline int cpu_row(int dtype) {
 
 cpu_map_fn *cpu_map_get(int op, int compute, int dtype);
 const cpu_fold *cpu_fold_get(int op, int compute, int dtype);
+const cpu_keys *cpu_keys_get(int dtype);
+const cpu_scans *cpu_scans_get(int op, int dtype);
+cpu_short_fn cpu_sort_short;
 /* ---- lanes from and to strided memory (move.c) -------------------------- */
 void cpu_splat(void *d, const void *value, size_t n, int size);
 /* n elements at s, s + stride, ... */

@@ -172,14 +172,19 @@ TRIG(sin)
 TRIG(cos)
 
 /* ---- index: the one op that can fail ------------------------------------ */
-/* Negative positions count from the end; the unsigned have none. */
+/* Negative positions count from the end; the unsigned have none. Most lanes are
+ * good: whether all are is asked without branches first. */
 #define INDEX(dt, TY, kind)                                                    \
   static void index_##dt(void *pd, const void *pa, const void *pb,             \
                          const void *pc, size_t n, cpu_run *run) {             \
     const TY *y = pa, *extent = pb;                                            \
     (void)pc;                                                                  \
     size_t first = n;                                                          \
-    for (size_t i = n; i-- > 0;)                                               \
+    TY bad = 0;                                                                \
+    for (size_t i = 0; i < n; i++)                                             \
+      bad |= (TY)((y[i] == 0) | (y[i] > extent[i]) |                           \
+                  ((y[i] < 0) & (y[i] < (TY)-extent[i])));                     \
+    for (size_t i = bad ? n : 0; i-- > 0;)                                     \
       if (y[i] == 0 || y[i] > extent[i] ||                                     \
           (y[i] < 0 && y[i] < (TY)-extent[i]))                                 \
         first = i;                                                             \
@@ -189,7 +194,8 @@ TRIG(cos)
     CPU_LANES_FREE                                                             \
     for (size_t i = 0; i < n; i++) {                                           \
       const TY a = y[i], e = extent[i];                                        \
-      d[i] = (TY)(a >= 1 && a <= e ? a - 1 : a < 0 && a >= -e ? a + e : 0);    \
+      const TY at = (TY)(a < 0 ? a + e : a - 1);                               \
+      d[i] = at >= 0 && at < e ? at : (TY)0;                                   \
     }                                                                          \
   }
 CPU_INTS(INDEX)

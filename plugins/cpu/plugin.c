@@ -130,7 +130,7 @@ static tsh_status run_launch(tsh_dev *dev, const tsh_launch *launch) {
   cpu_run *run = &dev->run;
   run->bad_at = -1;
   run->cancel = launch->flags & TSH_LAUNCH_UPDATE ? &dev->never : dev->cancel;
-  if (prog->form == CPU_FORM_CALL) return cpu_call(run, prog, launch, dev->isa);
+  if (prog->form == CPU_FORM_CALL) return cpu_call_run(dev, prog, launch);
   if (prog->form == CPU_FORM_GEMM && !(run->force & CPU_FORCE_PLAIN))
     return dev->isa->gemm(run, prog, launch);
   return dev->isa->program(run, prog, launch);
@@ -161,6 +161,8 @@ static tsh_status submit(tsh_dev *dev, const tsh_batch *batch, uint64_t *ticket,
   if (first == TSH_OK) return TSH_OK;
   if (first == TSH_EINDEX)
     kit_fail(err, first, "index out of range at element %lld", (long long)at);
+  else if (first == TSH_ENOMEM)
+    kit_fail(err, first, "out of memory to work in");
   else
     kit_fail(err, first, "stopped at launch %u of %u", bad, batch->nlaunch);
   if (err && err->size >= offsetof(tsh_err, text))

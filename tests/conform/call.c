@@ -1,26 +1,31 @@
-/* call.c - the CALL ops, each only where the device declares it: positions of
- * both dtypes along each axis, duplicates, strided views, an epilogue, and a
- * bad position that must touch nothing else. Absent ones must be refused. */
+/* call.c - the CALL ops with positions, each only where the device declares it:
+ * positions of both dtypes along each axis, duplicates, strided views, an
+ * epilogue, and a bad position that must touch nothing else. Absent ones must
+ * be refused. */
 #include <string.h>
 
 #include "cf.h"
 
-enum { ROOM = 1500, POSITIONS = 60 };
+enum { ROOM = 1500, POSITIONS = 1000 };
 
 typedef struct {
   int op, dtype, pos, axis, epilogue;
 } subject;
 
-/* Arguments: x, positions, (z,) out; rank 3 but for the positions. */
+static int is_gather(const subject *s) {
+  return s->op == TSH_OP_gather || s->op == TSH_OP_scatter_add;
+}
+
+/* Arguments: x, positions, (z,) out; rank 3 but for positions of take. */
 static void build(cf_kern *k, const subject *s) {
-  int n = s->op == TSH_OP_take ? 3 : 4, v;
+  int n = cf_row_get(s->op)->arity + 1, v;
   cf_kern_init(k, 3, 0);
   k->k.op = (uint16_t)s->op;
   k->k.nattr = 1;
   k->attr[0] = s->axis;
   for (int i = 0; i < n; i++)
     cf_arg(k, i == 1 ? s->pos : s->dtype, TSH_STRIDED);
-  k->rank[1] = 1;
+  if (!is_gather(s)) k->rank[1] = 1;
   if (!s->epilogue) return;
   v = cf_load(k, n - 1, 0);
   v = cf_inst(k, TSH_OP_mul, s->dtype, v, cf_scalar(k, s->dtype), 0);
@@ -32,21 +37,23 @@ static void place(cf_job *j, cf_stage *st, const subject *s, cf_mem *const *m,
                   int64_t count, int round) {
   static const int64_t shapes[2][3] = {{5, 7, 6}, {11, 2, 9}};
   int64_t x[3], other[3], dense[3], step[1] = {round ? -1 : 1};
-  int out = s->op == TSH_OP_take ? 2 : 3;
+  int out = cf_row_get(s->op)->arity, next = (s->axis + 1) % 3;
   cf_job_init(j, &st->k, "%d positions", (int)count);
   memcpy(x, shapes[round], sizeof x);
   memcpy(other, x, sizeof x);
   other[s->axis] = count;
+  if (is_gather(s) && round) other[next] -= other[next] / 2; /* a part of x */
   for (int i = 0; i <= out; i++) {
-    const int64_t *extent = i == 2 ? other : x; /* take's out, z */
-    if (i == 1) {
+    /* take's out, z, positions of gather */
+    const int64_t *extent = i == 2 || i == 1 ? other : x;
+    if (i == 1 && !is_gather(s)) {
       cf_job_arg(j, 1, m[1], round ? count : 1, step);
       j->arg[1].extent[0] = count;
       continue;
     }
     cf_dense(3, extent, dense);
-    if (i == 0 && round) /* transposed in memory */
-      dense[0] = 1, dense[1] = x[0], dense[2] = x[0] * x[1];
+    if (i < 2 && round) /* transposed in memory */
+      dense[0] = 1, dense[1] = extent[0], dense[2] = extent[0] * extent[1];
     cf_job_arg(j, i, m[i], i == out ? 3 + round : i, dense);
     memcpy(j->arg[i].extent, extent, 3 * sizeof *extent);
   }
@@ -67,7 +74,7 @@ static int64_t axis_extent(const cf_job *j, const subject *s) {
 
 /* Small whole numbers: their sums are exact, whatever the order. */
 static void open_stage(cf *t, cf_stage *st, const subject *s, cf_mem **m) {
-  int n = s->op == TSH_OP_take ? 3 : 4;
+  int n = cf_row_get(s->op)->arity + 1;
   cf_stage_init(st, 0, 0);
   build(&st->k, s);
   for (int i = 0; i < n; i++)
@@ -80,7 +87,7 @@ static void run_good(cf *t, const subject *s) {
   static const int64_t counts[3] = {1, 4, 11};
   cf_stage st;
   cf_mem *m[4];
-  int out = s->op == TSH_OP_take ? 2 : 3;
+  int out = cf_row_get(s->op)->arity;
   if (!cf_begin(t, "call/%s/%s/%s/axis-%d%s", cf_row_get(s->op)->name,
                 cf_dtype_name(s->dtype), cf_dtype_name(s->pos), s->axis,
                 s->epilogue ? "/epilogue" : ""))
@@ -115,7 +122,7 @@ static int names_bad(int64_t at, int64_t position, const cf_job *j,
 
 static void check_bad(cf *t, cf_stage *st, const subject *s, cf_mem **m,
                       int64_t value) {
-  int out = s->op == TSH_OP_take ? 2 : 3;
+  int out = cf_row_get(s->op)->arity;
   int64_t bad;
   uint64_t elements;
   tsh_err err;
@@ -190,8 +197,10 @@ static void run_op(cf *t, int op, int dtype) {
 }
 
 void cf_test_call(cf *t) {
-  static const int ops[2] = {TSH_OP_take, TSH_OP_index_add};
-  for (int i = 0; i < 2; i++)
+  static const int ops[] = {
+      TSH_OP_take,      TSH_OP_index_add, TSH_OP_gather,    TSH_OP_scatter_add,
+      TSH_OP_index_set, TSH_OP_index_mul, TSH_OP_index_max, TSH_OP_index_min};
+  for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
     for (int dtype = 1; dtype < TSH_NDTYPE; dtype++)
       if (cf_stores(t, dtype) && cf_row_get(ops[i])->takes & TSH_BIT(dtype))
         run_op(t, ops[i], dtype);

@@ -219,12 +219,14 @@ void cf_work_build(cf_stage *s);
 void cf_work_job(cf_job *j, cf_stage *s, cf_mem *x, int64_t x_at, cf_mem *y,
                  int64_t y_at, int64_t n, double factor);
 
-/* ---- the evaluator (eval.c, evalcall.c) --------------------------------- */
+/* ---- the evaluator (eval.c, evalcall.c, evalorder.c) -------------------- */
 enum { CF_UNIFORM = 0, CF_ROW = 1, CF_FULL = 2 };
 /* Runs one launch on the `want` images. TSH_EINDEX sets *bad to the first bad
  * element; TSH_ENOMEM; TSH_EINVAL when the test leaves its own buffers. */
 tsh_status cf_eval(const cf_job *j, int64_t *bad);
 tsh_status cf_eval_call(const cf_job *j, int64_t *bad);
+/* All but take and the index_ ops, without the epilogue. (evalorder.c) */
+void cf_eval_order(const cf_job *j, int out, int64_t *bad);
 void cf_levels(const cf_kern *k, int *level);
 int64_t cf_place(const int64_t *extent, int rank, const cf_view *v,
                  int64_t point); /* element number of a point */
@@ -249,7 +251,8 @@ int cf_verify(cf *t, cf_job *jobs, uint32_t n);
   X(form, "rows, phases, sub-views, several outputs")                          \
   X(dot, "products and convolutions")                                          \
   X(refuse, "malformed programs")                                              \
-  X(call, "take and index_add")                                                \
+  X(call, "reading and adding at positions")                                   \
+  X(order, "sorting, scans, nonzero")                                          \
   X(error, "index errors and what they leave")                                 \
   X(cancel, "stops, and going on after them")
 #define CF_X(name, doc) void cf_test_##name(cf *t);

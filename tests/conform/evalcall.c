@@ -1,5 +1,6 @@
-/* evalcall.c - the evaluator of CALL ops: take and index_add over views with
- * their own extents, then the epilogue as a program over output 0. */
+/* evalcall.c - the evaluator of CALL ops: take, index_add and its kin over
+ * views with their own extents, then the epilogue as a program over output 0.
+ */
 #include <string.h>
 
 #include "cf.h"
@@ -51,7 +52,24 @@ static void eval_take(const cf_job *j, int axis, int64_t *bad) {
   }
 }
 
-static void eval_index_add(const cf_job *j, int axis, int64_t *bad) {
+/* The MAP op that combines; 0: the value itself. */
+static int put_op(int op) {
+  switch (op) {
+  case TSH_OP_index_add:
+    return TSH_OP_add;
+  case TSH_OP_index_mul:
+    return TSH_OP_mul;
+  case TSH_OP_index_max:
+    return TSH_OP_maximum;
+  case TSH_OP_index_min:
+    return TSH_OP_minimum;
+  default:
+    return 0;
+  }
+}
+
+static void eval_put(const cf_job *j, int axis, int64_t *bad) {
+  const int op = put_op(j->kern->k.op);
   const int rank = j->kern->rank[3], dtype = j->arg[3].mem->dtype;
   const int64_t *z = j->arg[2].extent, *out = j->arg[3].extent;
   int wrong;
@@ -64,7 +82,8 @@ static void eval_index_add(const cf_job *j, int axis, int64_t *bad) {
     if (s.at < 0) continue;
     p = point_of(s, out, rank, axis);
     store(j, 3, p,
-          cf_map(TSH_OP_add, dtype, load(j, 3, p), load(j, 2, i), 0, &wrong));
+          op ? cf_map(op, dtype, load(j, 3, p), load(j, 2, i), 0, &wrong)
+             : load(j, 2, i));
   }
 }
 
@@ -82,14 +101,16 @@ static tsh_status eval_epilogue(const cf_job *j, int out) {
 
 tsh_status cf_eval_call(const cf_job *j, int64_t *bad) {
   const tsh_kernel *k = &j->kern->k;
-  const int take = k->op == TSH_OP_take;
+  const int out = cf_row_get(k->op)->arity; /* argument of the output */
   tsh_status rc = TSH_OK;
   *bad = -1;
-  if (take)
+  if (k->op == TSH_OP_take)
     eval_take(j, (int)j->kern->attr[0], bad);
+  else if (put_op(k->op) || k->op == TSH_OP_index_set)
+    eval_put(j, (int)j->kern->attr[0], bad);
   else
-    eval_index_add(j, (int)j->kern->attr[0], bad);
-  if (k->ninst) rc = eval_epilogue(j, take ? 2 : 3);
+    cf_eval_order(j, out, bad);
+  if (k->ninst) rc = eval_epilogue(j, out);
   if (rc) return rc;
   return *bad < 0 ? TSH_OK : TSH_EINDEX;
 }

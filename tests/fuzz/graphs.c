@@ -5,20 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "graphs.h"
+#include "player.h"
 
-#define ALIVE        12
 #define MAX_ELEMENTS 4096
-
-typedef struct {
-  uint64_t state;
-  plan *p;
-  dev *d;
-  plan_node *x[ALIVE];
-  int n, used; /* used: bits of what the graph contains */
-  plan_rng rng;
-  tsh_err err;
-} player;
 
 enum {
   VIEWS = 1,
@@ -31,14 +20,14 @@ enum {
   IN_PLACE = 128
 };
 
-static uint32_t draw(player *g, uint32_t n) {
+uint32_t play_draw(player *g, uint32_t n) {
   uint64_t z = g->state += UINT64_C(0x9e3779b97f4a7c15);
   z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
   z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
   return (uint32_t)((z ^ (z >> 31)) >> 33) % n;
 }
 
-static plan_node *pick(player *g) { return g->x[draw(g, (uint32_t)g->n)]; }
+plan_node *play_pick(player *g) { return g->x[play_draw(g, (uint32_t)g->n)]; }
 
 /* u64 beside a signed integer is f64, which some devices have not: sums of
  * unsigned integers go on as i64. */
@@ -57,7 +46,7 @@ static void take(player *g, plan_node *x) {
     g->x[g->n++] = x;
     return;
   }
-  int i = (int)draw(g, ALIVE);
+  int i = (int)play_draw(g, ALIVE);
   plan_drop(g->p, g->x[i]);
   g->x[i] = x;
 }
@@ -65,13 +54,13 @@ static void take(player *g, plan_node *x) {
 static const plan_shape *random_shape(player *g) {
   static const int64_t extents[] = {1, 2, 3, 4, 5, 7, 8, 16, 33};
   int64_t dim[4], count = 1;
-  int rank = (int)draw(g, 4);
+  int rank = (int)play_draw(g, 4);
   for (int i = 0; i < rank; i++) {
-    dim[i] = extents[draw(g, 9)];
+    dim[i] = extents[play_draw(g, 9)];
     if (count * dim[i] > MAX_ELEMENTS) dim[i] = 1;
     count *= dim[i];
   }
-  if (rank && draw(g, 40) == 0) dim[draw(g, (uint32_t)rank)] = 0;
+  if (rank && play_draw(g, 40) == 0) dim[play_draw(g, (uint32_t)rank)] = 0;
   return plan_shape_get(g->p, rank, dim, NULL);
 }
 
@@ -79,23 +68,23 @@ static const plan_shape *random_shape(player *g) {
 static float random_float(player *g) {
   static const float odd[] = {0.0f,   -0.0f, INFINITY, -INFINITY, NAN,
                               1e-40f, 3e38f, -1.0f,    0.5f,      2.0f};
-  if (draw(g, 24) == 0) {
-    uint32_t i = draw(g, 10);
+  if (play_draw(g, 24) == 0) {
+    uint32_t i = play_draw(g, 10);
     if (i == 4) g->used |= NAN_;
     return odd[i];
   }
-  return ((float)draw(g, 2001) - 1000.0f) / 128.0f;
+  return ((float)play_draw(g, 2001) - 1000.0f) / 128.0f;
 }
 
 static void fill_element(player *g, void *at, int dtype) {
   static const int64_t edge[] = {0, -1, INT64_MAX, INT64_MIN, 63, 31};
-  int64_t v = draw(g, 16) ? (int64_t)draw(g, 41) - 20 : edge[draw(g, 6)];
+  int64_t v = play_draw(g, 16) ? (int64_t)play_draw(g, 41) - 20 : edge[play_draw(g, 6)];
   if (dtype == TSH_f32) {
     *(float *)at = random_float(g);
     return;
   }
   if (dtype == TSH_bool) {
-    *(uint8_t *)at = (uint8_t)draw(g, 2);
+    *(uint8_t *)at = (uint8_t)play_draw(g, 2);
     return;
   }
   if (plan_is_half(dtype)) {
@@ -126,7 +115,7 @@ static const int dtypes[] = {
 enum { NDTYPE = sizeof dtypes / sizeof *dtypes };
 
 static plan_node *leaf(player *g) {
-  int dtype = dtypes[draw(g, NDTYPE)];
+  int dtype = dtypes[play_draw(g, NDTYPE)];
   const plan_shape *s = random_shape(g);
   uint32_t each = plan_dtype_bytes(dtype);
   char *host = malloc((size_t)s->count * each + 1);
@@ -140,10 +129,10 @@ static plan_node *leaf(player *g) {
 
 static plan_node *creation(player *g) {
   static const int floats[] = {TSH_f32, TSH_f32, TSH_f16, TSH_bf16};
-  int dtype = floats[draw(g, 4)];
+  int dtype = floats[play_draw(g, 4)];
   plan_operand v = {.kind = PLAN_REAL};
   plan_node *x = NULL;
-  switch (draw(g, 4)) {
+  switch (play_draw(g, 4)) {
   case 0:
     v.num.f = random_float(g);
     plan_full(g->p, g->d, dtype, random_shape(g), &v, &x, &g->err);
@@ -169,11 +158,11 @@ static plan_operand tensor(plan_node *x) {
 static plan_operand number(player *g, plan_node *beside) {
   plan_operand o = {.kind = PLAN_INT};
   int is_float = plan_dtype_kind(plan_dtype_of(beside)) == TSH_KIND_FLOAT;
-  if (is_float && draw(g, 2)) {
+  if (is_float && play_draw(g, 2)) {
     o.kind = PLAN_REAL;
     o.num.f = random_float(g);
   } else {
-    o.num.i = (int64_t)draw(g, 9) - 4;
+    o.num.i = (int64_t)play_draw(g, 9) - 4;
   }
   return o;
 }
@@ -181,7 +170,7 @@ static plan_operand number(player *g, plan_node *beside) {
 /* y with a shape that broadcasts against x: y itself, or x's own mate. */
 static plan_node *mate(player *g, plan_node *x) {
   for (int i = 0; i < 4; i++) {
-    plan_node *y = pick(g);
+    plan_node *y = play_pick(g);
     const plan_shape *a = plan_shape_of(x), *b = plan_shape_of(y);
     uint32_t ok = 1;
     int64_t count = 1;
@@ -204,9 +193,10 @@ static plan_node *map1(player *g) {
       TSH_OP_erf,         TSH_OP_isnan, TSH_OP_sigmoid, TSH_OP_cos,
       TSH_OP_log1p,       TSH_OP_expm1, TSH_OP_bitnot,  TSH_OP_reciprocal,
       TSH_OP_logical_not, TSH_OP_trunc, TSH_OP_isfinite};
-  plan_operand in = tensor(pick(g));
+  plan_operand in = tensor(play_pick(g));
   plan_node *x = NULL;
-  plan_map(g->p, ops[draw(g, sizeof ops / sizeof *ops)], &in, 1, &x, &g->err);
+  plan_map(g->p, ops[play_draw(g, sizeof ops / sizeof *ops)], &in, 1, &x,
+           &g->err);
   return x;
 }
 
@@ -219,11 +209,11 @@ static plan_node *map2(player *g) {
       TSH_OP_bitxor,   TSH_OP_shl,      TSH_OP_shr,     TSH_OP_logical_and,
       TSH_OP_pow,      TSH_OP_copysign, TSH_OP_add,     TSH_OP_mul,
       TSH_OP_sub,      TSH_OP_fmod};
-  int op = ops[draw(g, sizeof ops / sizeof *ops)];
-  plan_node *a = pick(g), *x = NULL;
+  int op = ops[play_draw(g, sizeof ops / sizeof *ops)];
+  plan_node *a = play_pick(g), *x = NULL;
   plan_operand in[2] = {tensor(a), tensor(NULL)};
-  in[1] = draw(g, 3) ? tensor(mate(g, a)) : number(g, a);
-  if (draw(g, 8) == 0) {
+  in[1] = play_draw(g, 3) ? tensor(mate(g, a)) : number(g, a);
+  if (play_draw(g, 8) == 0) {
     plan_operand t = in[0];
     in[0] = in[1];
     in[1] = t;
@@ -233,12 +223,12 @@ static plan_node *map2(player *g) {
 }
 
 static plan_node *map3(player *g) {
-  plan_node *a = pick(g), *b = mate(g, a), *c = NULL, *x = NULL;
+  plan_node *a = play_pick(g), *b = mate(g, a), *c = NULL, *x = NULL;
   plan_operand cmp[2] = {tensor(a), tensor(b)}, in[3];
   if (plan_map(g->p, TSH_OP_lt, cmp, 2, &c, &g->err) != TSH_OK) return NULL;
   in[0] = tensor(c);
   in[1] = tensor(a);
-  in[2] = draw(g, 2) ? tensor(b) : number(g, a);
+  in[2] = play_draw(g, 2) ? tensor(b) : number(g, a);
   plan_map(g->p, TSH_OP_where, in, 3, &x, &g->err);
   plan_drop(g->p, c);
   return x;
@@ -246,18 +236,18 @@ static plan_node *map3(player *g) {
 
 static plan_node *cast(player *g) {
   plan_node *x = NULL;
-  plan_cast(g->p, pick(g), dtypes[draw(g, NDTYPE)], &x, &g->err);
+  plan_cast(g->p, play_pick(g), dtypes[play_draw(g, NDTYPE)], &x, &g->err);
   return x;
 }
 
 static plan_node *fold(player *g) {
   static const int ops[] = {TSH_OP_sum, TSH_OP_max, TSH_OP_min, TSH_OP_prod,
                             TSH_OP_any, TSH_OP_all, TSH_OP_sum, TSH_OP_max};
-  plan_node *a = pick(g), *x = NULL;
-  uint32_t rank = plan_shape_of(a)->rank, keep = draw(g, 2);
-  uint32_t axes = draw(g, 4) ? 1u << draw(g, rank ? rank : 1) : 0xff;
+  plan_node *a = play_pick(g), *x = NULL;
+  uint32_t rank = plan_shape_of(a)->rank, keep = play_draw(g, 2);
+  uint32_t axes = play_draw(g, 4) ? 1u << play_draw(g, rank ? rank : 1) : 0xff;
   g->used |= FOLDS;
-  switch (draw(g, 12)) {
+  switch (play_draw(g, 12)) {
   case 0:
     plan_mean(g->p, a, axes, (int)keep, &x, &g->err);
     break;
@@ -266,24 +256,24 @@ static plan_node *fold(player *g) {
     break;
   case 2:
   case 3:
-    if (rank) plan_softmax(g->p, a, (int)draw(g, rank), &x, &g->err);
+    if (rank) plan_softmax(g->p, a, (int)play_draw(g, rank), &x, &g->err);
     break;
   case 4:
-    if (rank) plan_log_softmax(g->p, a, (int)draw(g, rank), &x, &g->err);
+    if (rank) plan_log_softmax(g->p, a, (int)play_draw(g, rank), &x, &g->err);
     break;
   case 5:
-    plan_argfold(g->p, draw(g, 2) ? TSH_OP_argmax : TSH_OP_argmin, a,
-                 rank && draw(g, 3) ? (int)draw(g, rank) : -1, (int)keep, &x,
-                 &g->err);
+    plan_argfold(g->p, play_draw(g, 2) ? TSH_OP_argmax : TSH_OP_argmin, a,
+                 rank && play_draw(g, 3) ? (int)play_draw(g, rank) : -1,
+                 (int)keep, &x, &g->err);
     break;
   default:
-    plan_fold(g->p, ops[draw(g, 8)], a, axes, (int)keep, &x, &g->err);
+    plan_fold(g->p, ops[play_draw(g, 8)], a, axes, (int)keep, &x, &g->err);
   }
   return x;
 }
 
 static plan_node *normalise(player *g) { /* x - mean over sqrt(var) */
-  plan_node *a = pick(g), *m = NULL, *v = NULL, *d = NULL, *x = NULL;
+  plan_node *a = play_pick(g), *m = NULL, *v = NULL, *d = NULL, *x = NULL;
   uint32_t rank = plan_shape_of(a)->rank;
   plan_operand in[2];
   if (!rank) return NULL;
@@ -307,17 +297,17 @@ static plan_node *normalise(player *g) { /* x - mean over sqrt(var) */
 static void random_ranges(player *g, const plan_shape *s, plan_range *r) {
   for (uint32_t i = 0; i < s->rank; i++) {
     int64_t n = s->dim[i];
-    r[i].start = n ? (int64_t)draw(g, (uint32_t)n) : 0;
-    r[i].step = n && draw(g, 4) == 0 ? (draw(g, 2) ? 2 : -1) : 1;
+    r[i].start = n ? (int64_t)play_draw(g, (uint32_t)n) : 0;
+    r[i].step = n && play_draw(g, 4) == 0 ? (play_draw(g, 2) ? 2 : -1) : 1;
     int64_t room =
         r[i].step > 0 ? (n - 1 - r[i].start) / r[i].step + 1 : r[i].start + 1;
-    if (n && draw(g, 3) == 0) {
+    if (n && play_draw(g, 3) == 0) {
       r[i].start = 0;
       r[i].step = 1;
       room = n;
     }
-    r[i].count = n ? 1 + (int64_t)draw(g, (uint32_t)room) : 0;
-    if (n && draw(g, 2)) r[i].count = room;
+    r[i].count = n ? 1 + (int64_t)play_draw(g, (uint32_t)room) : 0;
+    if (n && play_draw(g, 2)) r[i].count = room;
   }
 }
 
@@ -330,7 +320,7 @@ static plan_node *reshape(player *g, plan_node *a) {
   while (rank < 3 && left > 1) {
     int64_t f = 1;
     for (int64_t k = 2; k <= left && k < 40; k++)
-      if (left % k == 0 && draw(g, 2)) {
+      if (left % k == 0 && play_draw(g, 2)) {
         f = k;
         break;
       }
@@ -349,7 +339,7 @@ static plan_node *permute(player *g, plan_node *a) {
   plan_node *x = NULL;
   for (uint32_t i = 0; i < rank; i++) order[i] = (uint8_t)i;
   for (uint32_t i = rank; i > 1; i--) {
-    uint32_t j = draw(g, i);
+    uint32_t j = play_draw(g, i);
     uint8_t t = order[i - 1];
     order[i - 1] = order[j];
     order[j] = t;
@@ -362,11 +352,11 @@ static plan_node *expand(player *g, plan_node *a) {
   const plan_shape *s = plan_shape_of(a), *t;
   int64_t dim[PLAN_RANK], count = 1;
   plan_node *x = NULL;
-  int lead = s->rank < 3 && draw(g, 2);
-  if (lead) dim[0] = 1 + (int64_t)draw(g, 3);
+  int lead = s->rank < 3 && play_draw(g, 2);
+  if (lead) dim[0] = 1 + (int64_t)play_draw(g, 3);
   for (uint32_t i = 0; i < s->rank; i++)
     dim[i + (uint32_t)lead] =
-        s->dim[i] == 1 ? 1 + (int64_t)draw(g, 5) : s->dim[i];
+        s->dim[i] == 1 ? 1 + (int64_t)play_draw(g, 5) : s->dim[i];
   for (uint32_t i = 0; i < s->rank + (uint32_t)lead; i++) count *= dim[i];
   if (count > 4 * MAX_ELEMENTS) return NULL;
   t = plan_shape_get(g->p, (int)s->rank + lead, dim, &g->err);
@@ -377,33 +367,33 @@ static plan_node *expand(player *g, plan_node *a) {
 /* Windows along an axis; some do not fit, which gives NULL. */
 static plan_node *windows(player *g, plan_node *a, int axis) {
   const plan_shape *s = plan_shape_of(a);
-  plan_window w = {.size = 1 + draw(g, 4)};
+  plan_window w = {.size = 1 + play_draw(g, 4)};
   plan_node *x = NULL;
-  w.stride = 1 + draw(g, 3);
-  w.dilation = 1 + draw(g, 2);
+  w.stride = 1 + play_draw(g, 3);
+  w.dilation = 1 + play_draw(g, 2);
   if (axis < 0 || s->rank > 5 || s->count > MAX_ELEMENTS) return NULL;
   plan_windows(g->p, a, axis, &w, &x, &g->err);
   return x;
 }
 
 static plan_node *custom(player *g, plan_node *a) {
-  plan_node *in[3] = {a, pick(g), pick(g)}, *x = NULL;
-  plan_custom(g->p, in, 1 + (int)draw(g, 3), &x, &g->err);
+  plan_node *in[3] = {a, play_pick(g), play_pick(g)}, *x = NULL;
+  plan_custom(g->p, in, 1 + (int)play_draw(g, 3), &x, &g->err);
   return x;
 }
 
 static plan_node *view(player *g) {
-  plan_node *a = pick(g), *x = NULL;
+  plan_node *a = play_pick(g), *x = NULL;
   plan_range r[PLAN_RANK];
   g->used |= VIEWS;
-  switch (draw(g, 7)) {
+  switch (play_draw(g, 7)) {
   case 0:
     return reshape(g, a);
   case 1:
     return permute(g, a);
   case 5:
     return windows(g, a,
-                   (int)draw(g, 3) % ((int)plan_shape_of(a)->rank + 1) - 1);
+                   (int)play_draw(g, 3) % ((int)plan_shape_of(a)->rank + 1) - 1);
   case 6:
     return custom(g, a);
   case 2:
@@ -419,14 +409,14 @@ static plan_node *view(player *g) {
 }
 
 static plan_node *pad(player *g) {
-  plan_node *a = pick(g), *x = NULL;
+  plan_node *a = play_pick(g), *x = NULL;
   int64_t before[PLAN_RANK], after[PLAN_RANK];
   plan_operand v = number(g, a);
   if (plan_dtype_of(a) == TSH_bool) v.kind = PLAN_BOOL, v.num.i = 1;
   if (plan_shape_of(a)->count > MAX_ELEMENTS / 4) return NULL;
   for (uint32_t i = 0; i < plan_shape_of(a)->rank; i++) {
-    before[i] = draw(g, 3);
-    after[i] = draw(g, 3);
+    before[i] = play_draw(g, 3);
+    after[i] = play_draw(g, 3);
   }
   g->used |= PAD;
   plan_pad(g->p, a, before, after, &v, &x, &g->err);
@@ -434,26 +424,26 @@ static plan_node *pad(player *g) {
 }
 
 static plan_node *cat(player *g) {
-  plan_node *a = pick(g), *part[3], *x = NULL;
+  plan_node *a = play_pick(g), *part[3], *x = NULL;
   uint32_t rank = plan_shape_of(a)->rank;
-  int n = 2 + (int)draw(g, 2);
+  int n = 2 + (int)play_draw(g, 2);
   if (!rank || plan_shape_of(a)->count > MAX_ELEMENTS / 2) return NULL;
   g->used |= CAT;
   for (int i = 0; i < n; i++) {
-    plan_node *b = pick(g);
+    plan_node *b = play_pick(g);
     part[i] = plan_shape_of(b) == plan_shape_of(a) ? b : a;
   }
-  plan_cat(g->p, part, n, (int)draw(g, rank), &x, &g->err);
+  plan_cat(g->p, part, n, (int)play_draw(g, rank), &x, &g->err);
   return x;
 }
 
 static plan_node *set(player *g) {
-  plan_node *a = pick(g), *v = NULL, *x = NULL;
+  plan_node *a = play_pick(g), *v = NULL, *x = NULL;
   plan_range r[PLAN_RANK];
   plan_operand part;
   random_ranges(g, plan_shape_of(a), r);
   g->used |= SET;
-  if (draw(g, 2)) { /* a moved part of itself */
+  if (play_draw(g, 2)) { /* a moved part of itself */
     plan_range from[PLAN_RANK];
     for (uint32_t i = 0; i < plan_shape_of(a)->rank; i++) {
       from[i] = r[i];
@@ -468,9 +458,9 @@ static plan_node *set(player *g) {
   return x;
 }
 
-/* ---- products and positions --------------------------------------------- */
+/* ---- products ----------------------------------------------------------- */
 static plan_node *matmul(player *g) {
-  plan_node *a = pick(g), *b = NULL, *c = NULL, *x = NULL;
+  plan_node *a = play_pick(g), *b = NULL, *c = NULL, *x = NULL;
   uint32_t rank = plan_shape_of(a)->rank;
   uint8_t order[PLAN_RANK];
   if (rank < 2 || plan_dtype_of(a) == TSH_bool ||
@@ -481,11 +471,11 @@ static plan_node *matmul(player *g) {
   order[rank - 1] = (uint8_t)(rank - 2);
   g->used |= MATMUL;
   plan_permute(g->p, a, order, &b, &g->err);
-  if (draw(g, 2))
+  if (play_draw(g, 2))
     plan_matmul(g->p, a, b, &x, &g->err);
   else
     plan_matmul(g->p, b, a, &x, &g->err);
-  if (x && draw(g, 2)) { /* an epilogue */
+  if (x && play_draw(g, 2)) { /* an epilogue */
     plan_operand in = tensor(x);
     plan_map(g->p, TSH_OP_relu, &in, 1, &c, &g->err);
     plan_drop(g->p, x);
@@ -497,7 +487,7 @@ static plan_node *matmul(player *g) {
 
 /* Three rows of weights by windows of the last axis: what a convolution is. */
 static plan_node *convolve(player *g) {
-  plan_node *a = pick(g), *w = NULL, *k = NULL, *b = NULL, *x = NULL;
+  plan_node *a = play_pick(g), *w = NULL, *k = NULL, *b = NULL, *x = NULL;
   const plan_shape *s;
   int64_t dim[PLAN_RANK] = {1}, row[PLAN_RANK] = {3};
   float host[12];
@@ -546,7 +536,7 @@ static plan_node *interleave(player *g, plan_node *a, plan_node *b, int axis) {
 
 /* Parts joined from parts, whose handles are gone. */
 static plan_node *quilt(player *g) {
-  plan_node *a = pick(g), *b = NULL, *top = NULL, *low = NULL, *x = NULL;
+  plan_node *a = play_pick(g), *b = NULL, *top = NULL, *low = NULL, *x = NULL;
   int rank = (int)plan_shape_of(a)->rank;
   plan_operand in = tensor(a);
   if (!rank || rank > 4 || plan_shape_of(a)->count > MAX_ELEMENTS / 4 ||
@@ -555,37 +545,16 @@ static plan_node *quilt(player *g) {
   g->used |= CAT;
   top = interleave(g, a, b, rank - 1);
   low = interleave(g, b, a, rank - 1);
-  if (top && low) x = interleave(g, top, low, (int)draw(g, (uint32_t)rank));
+  if (top && low) x = interleave(g, top, low, (int)play_draw(g, (uint32_t)rank));
   plan_drop(g->p, b);
   plan_drop(g->p, top);
   plan_drop(g->p, low);
   return x;
 }
 
-static plan_node *positions(player *g) {
-  plan_node *a = pick(g), *y = NULL, *at = NULL, *x = NULL;
-  const plan_shape *s = plan_shape_of(a);
-  int64_t host[4], n = 4;
-  int axis = s->rank ? (int)draw(g, s->rank) : 0;
-  if (!s->rank || !s->dim[axis]) return NULL;
-  for (int i = 0; i < 4; i++)
-    host[i] = 1 + (int64_t)draw(g, (uint32_t)s->dim[axis]) +
-              (draw(g, 40) == 0 ? s->dim[axis] : 0);
-  plan_data(g->p, g->d, TSH_i64, plan_shape_get(g->p, 1, &n, NULL), host, &y,
-            &g->err);
-  if (y) plan_index(g->p, y, s->dim[axis], &at, &g->err);
-  if (at && draw(g, 2))
-    plan_take(g->p, a, at, axis, &x, &g->err);
-  else if (at)
-    plan_one_hot(g->p, at, s->dim[axis], dtypes[draw(g, NDTYPE)], &x, &g->err);
-  plan_drop(g->p, y);
-  plan_drop(g->p, at);
-  return x;
-}
-
 /* w = w - 0.25 * g: the old w is dropped, so its buffer may be taken. */
 static plan_node *step(player *g) {
-  int i = (int)draw(g, (uint32_t)g->n);
+  int i = (int)play_draw(g, (uint32_t)g->n);
   plan_node *w = g->x[i], *t = NULL, *x = NULL;
   plan_operand in[2] = {tensor(mate(g, w)), {.kind = PLAN_REAL, .num.f = 0.25}};
   if (plan_map(g->p, TSH_OP_mul, in, 2, &t, &g->err) != TSH_OK) return NULL;
@@ -601,7 +570,7 @@ static plan_node *step(player *g) {
 }
 
 static plan_node *record(player *g) {
-  switch (draw(g, 26)) {
+  switch (play_draw(g, 28)) {
   case 0:
     return leaf(g);
   case 1:
@@ -638,11 +607,14 @@ static plan_node *record(player *g) {
   case 21:
     return matmul(g);
   case 22:
-    return positions(g);
+    return play_positions(g);
   case 23:
     return convolve(g);
   case 24:
     return quilt(g);
+  case 25:
+  case 26:
+    return play_order(g);
   default:
     return step(g);
   }
@@ -650,7 +622,7 @@ static plan_node *record(player *g) {
 
 /* ---- playing ------------------------------------------------------------ */
 static int demand(player *g, int exact) {
-  plan_node *x = pick(g);
+  plan_node *x = play_pick(g);
   tsh_err err = {.size = sizeof err};
   tsh_status rc = plan_demand(g->p, &x, 1, exact ? PLAN_EXACT : 0, &err);
   if (rc == TSH_OK || rc == TSH_EINDEX) return 1;
@@ -709,10 +681,10 @@ int graph_play(unsigned long seed, int ops, plan *p, dev *d, graph_run *run,
     plan_node *x = record(&g);
     show("record", x);
     take(&g, x);
-    if (draw(&g, 16) == 0) ok = demand(&g, draw(&g, 4) != 0);
+    if (play_draw(&g, 16) == 0) ok = demand(&g, play_draw(&g, 4) != 0);
   }
   for (int i = 0; i < g.n && ok; i++) {
-    if (draw(&g, 3) == 0) continue; /* dead at the end */
+    if (play_draw(&g, 3) == 0) continue; /* dead at the end */
     show("read", g.x[i]);
     ok = read_result(&g, g.x[i], &run->result[run->n]);
     run->n++;

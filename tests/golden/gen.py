@@ -3,6 +3,8 @@
 
     /usr/bin/python3 gen.py       (Debian: python3-numpy, python3-torch)
 
+gen_index.py and gen_library.py beside it write files of their own.
+
 A row of a table below is one op: what is written in Lua, the dtypes it is
 tried with, the reference, how many ulp a result may be off, and the inputs
 where they are not those of the table. A new elementwise op is one row.
@@ -595,6 +597,63 @@ WINDOWS = [
      ('plane',)),
 ]
 
+# Ops under the names of tsh.core, which counts positions from 0 as they do.
+def order_of(x, axis, down):
+    return torch.sort(x, dim=axis, descending=down, stable=True)
+
+
+def order_rows(name, axis):
+    """sort, argsort, argtopk of an input, both ways."""
+    rows = []
+    for down in (False, True):
+        flag = str(down).lower()
+        rows += [
+            (f'core.sort(x, {ax(axis)}, {flag})', 'FIB',
+             lambda x, d=down: order_of(x, axis, d)[0], 0, name),
+            (f'core.argsort0(x, {ax(axis)}, {flag})', 'FIB',
+             lambda x, d=down: order_of(x, axis, d)[1], 0, name),
+            (f'core.argtopk0(x, {ax(axis)}, 2, {flag})', 'FIB',
+             lambda x, d=down: order_of(x, axis, d)[1].narrow(axis, 0, 2), 0,
+             name)]
+    return rows
+
+
+def scan_rows(name, axis):
+    rows = []
+    for op, f in (('cumsum', torch.cumsum), ('cumprod', torch.cumprod)):
+        lua = f'core.scan("{op}", x, {ax(axis)})'
+        rows += [(lua, 'F', lambda x, f=f: f(x, axis), -4, name),
+                 (lua, 'I', lambda x, f=f: f(x, axis), 0, name)]
+    return rows
+
+
+INPUTS['many'] = ([(i * 7 % 11 - 5) / 4 for i in range(40)],
+                  [i * 7 % 11 - 5 for i in range(40)],
+                  [i * 7 % 11 > 5 for i in range(40)], None)
+INPUTS['near1'] = ([1 + (i * 3 % 7 - 3) / 16 for i in range(40)],
+                   [i * 3 % 7 - 3 for i in range(40)], None, None)
+FIXED['in_cube'] = torch.tensor([[[0, 1, 1], [1, 1, 0]]])
+FIXED['in_rows'] = torch.tensor([[2, 0, 0, 1], [1, 1, 1, 2]])
+INPUTS['values'] = (CUBE[4:12], WHOLE_CUBE[4:12], None, (2, 4))
+
+ORDER = (
+    order_rows('any', 0) + order_rows('cube', 0) + order_rows('cube', 1) +
+    order_rows('cube', 2) + order_rows('many', 0) + scan_rows('cube', 0) +
+    scan_rows('cube', 1) + scan_rows('cube', 2) + scan_rows('many', 0)[:2] +
+    scan_rows('near1', 0)[2:] + scan_rows('zeros', 1)[::2] +
+    [(f'core.scan("cumsum", x, {ax(1)})', 'B',
+      lambda x: torch.cumsum(x, 1), 0, 'cube'),
+     ('core.nonzero0(x, 30)', 'B',
+      lambda x: torch.nn.functional.pad(x.flatten().nonzero().flatten(),
+                                        (0, 30 - int(x.sum()))), 0, 'cube'),
+     (f'core.gather0(x, y, {ax(0)})', 'FIB',
+      lambda x, p: torch.gather(x, 0, p), 0, ('cube', 'in_cube')),
+     (f'core.gather0(x, y, {ax(1)})', 'FIB',
+      lambda x, p: torch.gather(x, 1, p), 0, ('tall', 'in_rows')),
+     (f'core.scatter_add0(x, z, y, {ax(1)})', 'FI',
+      lambda x, y, p: torch.scatter_add(x, 1, p, y), 0,
+      ('matrix', 'values', 'in_rows'), 'xyz')])
+
 # ---- writing ----------------------------------------------------------------
 
 
@@ -630,6 +689,11 @@ def weights(x):
     return ((k * 7 % 5 + k % 3 * 0.125) * 0.5 + 0.25).reshape(x.shape)
 
 
+def ours(x):
+    """Positions of theirs; negative ones count from the end in both."""
+    return torch.where(x >= 0, x + SHIFT['index'], x)
+
+
 class Writer:
     def __init__(self, name):
         self.name, self.lines, self.known = name, [], set()
@@ -639,7 +703,7 @@ class Writer:
         full = name if name in FIXED else f'{name}.{dtype}'
         if full not in self.known:
             self.known.add(full)
-            shifted = x + SHIFT['index'] if name.startswith('at') else x
+            shifted = ours(x) if name.startswith('at') else x
             self.lines.append(f'input {full} {NAMES[x.dtype]} {shape_text(x)} '
                               f'{values_text(shifted)}')
         return full, x
@@ -750,6 +814,10 @@ def convolutions():
     w = Writer('conv.txt')
     for lua, kinds, f, ulp, names in WINDOWS:
         w.row(lua, kinds, f, ulp, names)
+def orders():
+    w = Writer('order.txt')
+    for lua, kinds, f, ulp, names, *letters in ORDER:
+        w.row(lua, kinds, f, ulp, tuple_of(names), *letters)
     w.save()
 
 
@@ -771,4 +839,5 @@ if __name__ == '__main__':
     reductions()
     layouts()
     convolutions()
+    orders()
     losses()

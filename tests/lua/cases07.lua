@@ -33,6 +33,18 @@ case("B063", "a slice before an index tensor keeps its bounds", function()
   shape(take(a[{ { 3, 2 } }], i, { axis = 2 }), { 0, 2 })
 end)
 
+case("B063", "a slice beside an index tensor keeps its bounds", function()
+  local a = arange(0, 19):reshape(4, 5)
+  local i = tensor({ 1, 2 }, "i64")
+  eq(a[{ { 2, 3 }, i }], { { 5, 6 }, { 10, 11 } })
+  eq(a[{ { -2, -1 }, i }], { { 10, 11 }, { 15, 16 } })
+  maybe(function() return a[{ { -100, 4 }, i }] end,
+    function(v) eq(v, { { 0, 1 }, { 5, 6 }, { 10, 11 }, { 15, 16 } }) end)
+  maybe(function() return a[{ { 3, 100 }, i }] end,
+    function(v) eq(v, { { 10, 11 }, { 15, 16 } }) end)
+  shape(a[{ { 3, 2 }, i }], { 0, 2 })
+end)
+
 case("B065", "an index out of range is an error", function()
   local a = arange(1, 5)
   local function at(...) return take(a, tensor({ ... }, "i64")) end
@@ -80,6 +92,20 @@ case("B069", "adding at positions accumulates duplicates", function()
   eq(add(zeros({ 2 }, { dtype = "i64" }), { 2, 2 }, tensor({ 5, 6 }, "i64")),
     { 0, 11 })
   fails(function() return vals(add(zeros({ 2 }), { 3 }, ones({ 1 }))) end)
+end)
+
+case("B069", "scatter-add accumulates duplicates; set keeps one of them",
+  function()
+  eq(scatter_add(zeros({ 3 }), tensor { 1, 1, 2 }, ones(3), { axis = 1 }),
+    { 2, 1, 0 })
+  local i, v = {}, {}
+  for k = 1, 10000 do i[k], v[k] = k % 7 + 1, 1 end
+  eq(scatter_add(zeros({ 7 }, { dtype = "f64" }), tensor(i), tensor(v, "f64"),
+    { axis = 1 }), { 1428, 1429, 1429, 1429, 1429, 1428, 1428 })
+  eq(scatter_add(zeros({ 2 }, { dtype = "i64" }), tensor { 2, 2 },
+    tensor { 5, 6 }, { axis = 1 }), { 0, 11 })
+  local s = zeros({ 2 }):set({ tensor({ 1, 1 }, "i64") }, tensor { 3.0, 4.0 })
+  eq(s, { 4, 0 })
 end)
 
 case("B071", "offsets beyond 2^31 and 2^32 in views", function()

@@ -1,5 +1,42 @@
--- Ranges: faults that users of other systems met.
+-- Sorting and ranges: faults that users of other systems met.
 dofile((arg[0]:match("^.*/") or "") .. "_prelude.lua")
+
+case("B077", "median keeps nan along every axis", function()
+  for _, t in ipairs { { 1, nan, 0 }, { nan, 1, 0 }, { -5, nan, 3 },
+    { 1, 0, nan } } do
+    eq(median(tensor(t, "f32")), nan)
+  end
+  local x = tensor({ { 1, nan, 3 }, { 4, 5, 6 }, { 0, 1, 9 } }, "f32")
+  eq((median(x, { axis = 1 })), { 1, nan, 6 })
+  eq((median(x, { axis = 2 })), { nan, 5, 1 })
+  eq(median(tensor({ 3, 1, 2 }, "f32")), 2)
+end)
+
+case("B079", "topk among inf and nan agrees with sort", function()
+  local x = tensor({ nan, inf, 3, 1, -inf }, "f32")
+  eq((topk(x, 2)), { nan, inf })
+  eq((topk(x, 2, { largest = false })), { -inf, 1 })
+  local _, i = topk(tensor({ 5, 9, 1, 9.5 }, "f32"), 2)
+  eq(i, { 4, 2 })
+  eq((topk(tensor({ 2, 2, 2 }, "i32"), 3)), { 2, 2, 2 })
+  shape((topk(x, 0)), { 0 })
+  fails(function() return vals((topk(x, 6))) end, "topk: k is 6")
+end)
+
+case("B081", "sorting equal keys: no crash, stable", function()
+  local i = vals(argsort(zeros({ 100 })))
+  for k = 1, 100 do check(i[k] == k, "argsort of equals moved " .. k) end
+  local t = {}
+  for k = 1, 2000 do t[k] = k % 3 end
+  local j = vals(argsort(tensor(t, "f32")))
+  for k = 2, 2000 do
+    local a, b = j[k - 1], j[k]
+    check(t[a] < t[b] or (t[a] == t[b] and a < b), "not stable at " .. k)
+  end
+  eq(argsort(full({ 50 }, nan, { dtype = "f32" }))[{ { 1, 3 } }], { 1, 2, 3 })
+  eq(argsort(tensor({ 3, 1, 2 }, "i32")), { 2, 3, 1 })
+  shape(argsort(zeros({ 0 })), { 0 })
+end)
 
 case("B083", "linspace and arange end where they should", function()
   local l = vals(linspace(0, 1, 50))

@@ -33,6 +33,14 @@ case("B089", "prod with zeros", function()
     { { { 0, 0 }, { 168, 126 } }, { { 10, 0 }, { 84, 72 } } })
 end)
 
+case("B091", "cumprod with zeros", function()
+  local function f(x) return cumprod(x, { axis = 1 }) end
+  eq(gradat(f, { 2, 0, 3, 4 }), { 1, 32, 0, 0 })
+  eq(gradat(f, { 0, 2, 3 }), { 9, 0, 0 })
+  eq(gradat(f, { 2, 3, 0 }), { 4, 2, 6 })
+  eq(gradat(f, { 2, 0, 0, 3 }), { 1, 2, 0, 0 })
+end)
+
 case("B093", "derivative of a^b by b at a = 0", function()
   local a = t64 { 0, 2 }
   near(gradat(function(b) return pow(a, b) end, { 1, 1 }),

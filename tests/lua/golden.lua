@@ -3,8 +3,8 @@
 dofile((arg[0]:match("^.*/") or "") .. "_prelude.lua")
 
 local folder = here .. "../golden/"
-local files = { "elementwise.txt", "reduce.txt", "layout.txt", "conv.txt",
-  "loss.txt", "nn.txt", "short.txt" }
+local files = { "elementwise.txt", "reduce.txt", "layout.txt", "order.txt",
+  "index.txt", "library.txt", "conv.txt", "loss.txt", "nn.txt", "short.txt" }
 local inputs, lacking = {}, {}
 
 -- ---- reading ---------------------------------------------------------------
@@ -66,6 +66,9 @@ end
 local function compile(expression, names)
   local head = #names > 0 and "local " .. table.concat(names, ", ") .. " = ... "
     or ""
+  if expression:find("core.", 1, true) then
+    head = head .. "local core = require 'tsh.core' "
+  end
   return assert(load(head .. "return " .. expression, "=golden"))
 end
 
@@ -172,7 +175,11 @@ local signs = { neg = "-x", add = "x + y", sub = "x - y", mul = "x * y",
   div = "x / y", floordiv = "x // y", mod = "x % y", pow = "x ^ y",
   bitand = "x & y", bitor = "x | y", bitnot = "~x", shl = "x <<",
   shr = "x >>", iota = "arange", slice = "x[", dot = "matmul",
-  expand = "broadcast_to", index_add = "add_at", index = "take(", windows = "unfold" }
+  expand = "broadcast_to", index_add = "add_at", index = "take(",
+  gather = "gather0", scatter_add = "scatter_add0", argsort = "argsort0",
+  argtopk = "argtopk0", nonzero = "nonzero0", index_set = "x:set(p",
+  index_mul = "x:mul(p", index_max = "x:max(p", index_min = "x:min(p",
+  windows = "unfold" }
 local elsewhere = { copy = true, custom = true, random = true, detach = true,
   to = true }
 

@@ -76,8 +76,60 @@ case("tensor", "takes positions", function()
   shape(t[zeros(0, "i64")], { 0, 4 })
   fails(function() return t[tensor { 4 }]:table() end, "4 is outside 1..3")
   fails(function() return t[tensor { 1.5 }] end, "must be integers")
-  fails(function() return t[tensor { true, false, true }] end, "use where")
-  fails(function() return t[{ tensor { 1 }, tensor { 1 } }] end, "two integer")
+  fails(function() return zeros(0, 2)[tensor { 1 }] end,
+    "index: axis 1 has no element")
+end)
+
+-- Values and gradients of many indices stand in the golden file index.txt.
+case("tensors", "several pick in step", function()
+  local i, j = tensor { 1, 3 }, tensor { -1, 2 }
+  eq(t[{ i, j }], { 4, 10 })
+  eq(t[{ i:view(2, 1), j }], { { 4, 2 }, { 12, 10 } })
+  eq(t[{ i, tensor(1) }], { 1, 9 })
+  local c = arange(24):view(2, 3, 4)
+  shape(c[{ tensor { 1, 2, 1 }, {}, tensor { 1, 1, 4 } }], { 3, 3 })
+  shape(t[{ zeros(0, "i64"), zeros(0, "i64") }], { 0 })
+  fails(function() return t[{ i, tensor { 1, 2, 3 } }] end,
+    "index: positions %[2%] and %[3%] do not broadcast")
+  fails(function() return t[{ i, tensor { 1, 5 } }]:table() end,
+    "take: index 5 is outside 1..4 %(element 2%)")
+  fails(function() return t[{ i, j, i }] end, "3 positions for a tensor of 2")
+  fails(function() return ones(1, 1, 1, 1, 1, 1, 1, 1)[ones(1, 1, "i64")] end,
+    "at most 8 axes")
+end)
+
+case("mask", "stands for the axes that it covers", function()
+  eq(t[tensor { true, false, true }], { { 1, 2, 3, 4 }, { 9, 10, 11, 12 } })
+  eq(t[t:gt(10)], { 11, 12 })
+  eq(t[{ {}, tensor { false, true, true, false } }],
+    { { 2, 3 }, { 6, 7 }, { 10, 11 } })
+  eq(t[{ tensor { true, false, true }, 2 }], { 2, 10 })
+  eq(t[{ tensor { true, false, true }, tensor { 1, -1 } }], { 1, 12 })
+  shape(t[t:gt(99)], { 0 })
+  shape(t[tensor { false, false, false }], { 0, 4 })
+  shape(t[tensor(true)], { 1, 3, 4 })
+  shape(t[{ "...", tensor(false) }], { 3, 4, 0 })
+  eq(tensor(5)[tensor(true)], { 5 })
+  shape(zeros(0, 3)[zeros(0, 3):gt(0)], { 0 })
+  shape(zeros(0, 3)[zeros(0, "bool")], { 0, 3 })
+  eq(ones(1, 1, 1, 1, 1, 1, 1, 2)[ones(1, 1, 1, 1, 1, 1, 1, 2, "bool")],
+    { 1, 1 })
+  fails(function() return t[tensor { true, false }] end,
+    "index: a mask %[2%] does not fit the axes of %[3,4%] from axis 1 on")
+  fails(function() return t[{ {}, t:gt(0) }] end, "3 positions for a tensor")
+  fails(function() return t[zeros(3, "u8x")] end)
+end)
+
+case("mask held", "a finalizer that clears the index does no harm", function()
+  local index = { t:gt(6), nil }
+  local wide = { {}, tensor { true, false, true, false } }
+  for _ = 1, 50 do
+    setmetatable({}, { __gc = function() wide[2] = nil end })
+    eq(t[index], { 7, 8, 9, 10, 11, 12 })
+    collectgarbage("step")
+    wide[2] = tensor { true, false, true, false }
+    eq(t[wide][1], { 1, 3 })
+  end
 end)
 
 case("slice", "is the same under a name", function()
@@ -150,7 +202,7 @@ case("set positions", "of equal ones the last wins", function()
   eq(zeros(2, 3):set({ 1, tensor { 1, 3 } }, 1), { { 1, 0, 1 }, { 0, 0, 0 } })
   eq(zeros(2):set(zeros(0, "i64"), zeros(0)), { 0, 0 })
   fails(function() return zeros(2):set(tensor { 3 }, 1):table() end,
-    "3 is outside 1..2")
+    "set: index 3 is outside 1..2")
 end)
 
 case("add", "and mul, min, max at an index", function()
@@ -168,7 +220,58 @@ case("add", "and mul, min, max at an index", function()
   eq(zeros(2, 3):add({ {}, tensor { 3, 3 } }, ones(2, 2)),
     { { 0, 0, 2 }, { 0, 0, 2 } })
   fails(function() return v:add(1, 0.5) end, "without loss")
-  fails(function() return v:mul(tensor { 1 }, 2) end, "not available yet")
+  eq(v:mul(tensor { 1, 1, 5 }, 2), { 40, 20, 30, 40, 100 })
+  fails(function() return tensor { true }:add(tensor { 1 }, true) end,
+    "add: there is no add of bool")
+  eq(v:max(tensor { 1, 1, 2 }, tensor { 11, 12, 13 }), { 12, 20, 30, 40, 50 })
+  eq(v:min(tensor { -1, -1 }, tensor { 7, 8 }), { 10, 20, 30, 40, 7 })
+end)
+
+case("set mask", "replaces where it is true", function()
+  local x = tensor { 1.0, nan, -3.0 }
+  eq(x:set(x:isnan(), 0), { 1, 0, -3 })
+  eq(x:set(x:isnan(), tensor { 7.0 }), { 1, 7, -3 })
+  eq(v:set(v:gt(25), tensor { 1, 2, 3 }), { 10, 20, 1, 2, 3 })
+  eq(t:set(tensor { true, false, true }, tensor { 0, 0, 0, 1 })[{ {}, 4 }],
+    { 1, 8, 1 })
+  eq(t:set({ tensor { false, true, false }, { 1, 2 } }, 0)[2], { 0, 0, 7, 8 })
+  eq(t:add({ t:gt(11) }, 100)[3], { 9, 10, 11, 112 })
+  eq(t:mul({ 1, tensor { true, false, false, true } }, 3)[1], { 3, 2, 3, 12 })
+  eq(t:max({ {}, tensor { true, false, false, false } }, 4)[{ {}, 1 }],
+    { 4, 5, 9 })
+  eq(v:set(v:gt(99), 1), v)
+  same(tensor { -0.0, 1.0 }:add(tensor { false, true }, 1), { -0.0, 2 })
+  eq(tensor { true, false }:set(tensor { 2 }, true), { true, true })
+  fails(function() return v:set(v:gt(25), tensor { 1, 2 }):table() end,
+    "set: values %[2%] do not broadcast to the place %[3%]")
+  fails(function() return v:set(v:gt(25), 0.5) end, "0.5 does not fit i64")
+  fails(function() return v:set(tensor { true }, 0) end,
+    "a mask %[1%] does not fit")
+end)
+
+case("set gradients", "masks select", function()
+  local inf1 = tensor({ inf, 1, 2 }, "f64")
+  local m = tensor { false, true, true }
+  eq(grad(function(s) return sum(inf1:mul(m, s)[{ { 2, 3 } }]) end)(
+    tensor(3, "f64")), 3)
+  eq(grad(function(x) return sum(x:mul(m, inf)[{ { 1, 1 } }]) end)(inf1),
+    { 1, inf * 0, inf * 0 })
+  local at = tensor { 1, 1 }
+  local function product(p) return sum(p.x:mul(at, p.v)) end
+  local d = grad(product)({ x = tensor({ 2, 3 }, "f64"),
+    v = tensor({ 0, 5 }, "f64") })
+  eq(d.x, { 0, 1 })
+  eq(d.v, { 10, 0 })
+  d = grad(product)({ x = tensor({ 2, 3 }, "f64"),
+    v = tensor({ 0, 0 }, "f64") })
+  eq(d.v, { 0, 0 })
+  eq(gradat(function(x) return x[x:gt(1)] ^ 2 end, { 1, 2, 3 }), { 0, 4, 6 })
+  eq(gradat(function(x) return grad(function(y)
+    return sum(y[tensor { 1, 1, 2 }] ^ 3)
+  end)(x) end, { 1, 2, 3 }), { 12, 12, 0 })
+  eq(gradat(function(x) return grad(function(y)
+    return sum(y:mul(tensor { 1, 1 }, y[{ { 2, 3 } }]) ^ 2)
+  end)(x)[1] end, { 1, 2, 3 }), { 72, 72, 48 })
 end)
 
 case("limits", "of axes, and no element at all", function()

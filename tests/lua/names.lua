@@ -72,4 +72,42 @@ case("ops", "every public op has its function", function()
   end
 end)
 
+-- The words behind a head, in the first two lines of a library file.
+local function words_behind(head, text)
+  local line = text:match("^" .. head .. "([^\n]*)")
+    or text:match("^[^\n]*\n" .. head .. "([^\n]*)") or ""
+  local words = {}
+  for w in line:gmatch("%S+") do words[#words + 1] = w end
+  return words
+end
+
+case("library", "its names are free, described, and those of one file",
+  function()
+  local taken, seen, n = {}, {}, 0
+  for _, name in ipairs(KEYWORDS) do taken[name] = true end
+  for _, name in ipairs(STANDARD) do taken[name] = true end
+  for _, f in ipairs(functions) do
+    if f.global then taken[f.name] = true end
+  end
+  for path in io.popen("ls '" .. here .. "../../lang/lib/'*.lua"):lines() do
+    local f = assert(io.open(path))
+    local text, names = f:read("a"), {}
+    f:close()
+    for _, name in ipairs(words_behind("%-%- names: ", text)) do
+      check(not taken[name] and not seen[name], name)
+      seen[name], names[name], n = true, true, n + 1
+      check(_G[name] ~= nil, name)
+      if type(_G[name]) == "function" then
+        local doc = text:match("%f[-]%-%-%- " .. name .. "%(.-\nlocal ")
+        check(doc and doc:find("--- Example: ", 1, true), "no words on " .. name)
+      end
+    end
+    for _, name in ipairs(words_behind("%-%- methods: ", text)) do
+      check(names[name], name)
+      check(type(tensor { 1.0 }[name]) == "function", name)
+    end
+  end
+  check(n > 60, n)
+end)
+
 done()

@@ -78,46 +78,6 @@ Test(compose, products_of_every_rank_and_their_errors) {
   rig_close(&r);
 }
 
-static plan_node *take(rig *r, plan_node *x, plan_node *at, int axis) {
-  plan_node *y = NULL;
-  tsh_status rc = plan_take(r->p, x, at, axis, &y, &r->err);
-  return rig_own(r, rc, y);
-}
-
-static plan_node *index_add(rig *r, plan_node *x, plan_node *at, plan_node *v,
-                            int axis) {
-  plan_node *y = NULL;
-  tsh_status rc = plan_index_add(r->p, x, at, v, axis, &y, &r->err);
-  return rig_own(r, rc, y);
-}
-
-Test(compose, positions_are_taken_added_to_and_made_columns) {
-  static const char *const devices[] = {"cpu", "opaque"};
-  for (int d = 0; d < 2; d++) {
-    rig r;
-    rig_open(&r, devices[d]);
-    plan_node *x = ramp(&r, DIMS(2, 3)), *at = LONGS(&r, 2, 0, 2), *y = NULL;
-    EXPECT(&r, take(&r, x, at, 1), 2, 0, 2, 5, 3, 5);
-    y = take(&r, x, reshape(&r, LONGS(&r, 1, 0), DIMS(2, 1)), 0);
-    cr_expect_eq(plan_shape_of(y), shape_of(&r, DIMS(2, 1, 3)));
-    EXPECT(&r, y, 3, 4, 5, 0, 1, 2);
-    y = index_add(&r, x, at, full(&r, 10, DIMS(2, 3)), 1);
-    EXPECT(&r, y, 10, 1, 22, 13, 4, 25); /* twice at position 2 */
-    EXPECT(&r, x, 0, 1, 2, 3, 4, 5);
-    cr_assert_eq(plan_one_hot(r.p, at, 3, TSH_f32, &y, &r.err), TSH_OK);
-    EXPECT(&r, rig_own(&r, TSH_OK, y), 0, 0, 1, 1, 0, 0, 0, 0, 1);
-    cr_expect_eq(demand(&r, take(&r, x, LONGS(&r, 0, 3), 1), 0), TSH_EINDEX);
-    cr_expect_eq(demand(&r, take(&r, x, LONGS(&r, -1), 0), 0), TSH_EINDEX);
-    y = index_add(&r, x, LONGS(&r, 5), full(&r, 1, DIMS(2, 1)), 1);
-    cr_expect_eq(demand(&r, y, 0), TSH_EINDEX);
-    rig_fails(&r, plan_take(r.p, x, x, 0, &y, &r.err), &y);
-    rig_fails(&r, plan_take(r.p, x, at, 2, &y, &r.err), &y);
-    rig_fails(&r, plan_index_add(r.p, x, at, x, 0, &y, &r.err), &y);
-    rig_fails(&r, plan_one_hot(r.p, at, 0, TSH_f32, &y, &r.err), &y);
-    rig_close(&r);
-  }
-}
-
 Test(compose, explain_runs_nothing_and_gives_the_reason_of_each_cut) {
   char *text = NULL;
   size_t size = 0;
