@@ -24,16 +24,29 @@ static void step_over(plan *p, plan_node *x, const plan_node *own) {
     node_temp(p, x);
 }
 
+/* Positions as i64; what is above is none, and stays so. Owned. */
+static tsh_status wide_positions(plan *p, plan_node *y, plan_node **out,
+                                 tsh_err *err) {
+  plan_operand in[2] = {operand_of(y), operand_int(INT64_MAX)};
+  plan_node *low = NULL;
+  tsh_status rc;
+  if (y->dtype != TSH_u64) return plan_cast(p, y, TSH_i64, out, err);
+  if ((rc = plan_map(p, TSH_OP_minimum, in, 2, &low, err)) != TSH_OK) return rc;
+  rc = plan_cast(p, low, TSH_i64, out, err);
+  node_temp(p, low);
+  return rc;
+}
+
 /* What devices read: i32 or i64, where x is. Owned. */
 static tsh_status positions_on(plan *p, const char *op, plan_node *at, dev *d,
                                plan_node **out, tsh_err *err) {
-  int wide = at->dtype != TSH_i32 && at->dtype != TSH_i64;
   plan_node *y = NULL;
   tsh_status rc;
   *out = NULL;
-  if ((rc = check_positions(op, at, err)) != TSH_OK ||
-      (rc = plan_cast(p, at, wide ? TSH_i64 : at->dtype, &y, err)) != TSH_OK)
-    return rc;
+  if ((rc = check_positions(op, at, err)) != TSH_OK) return rc;
+  rc = at->dtype == TSH_i32 ? plan_cast(p, at, TSH_i32, &y, err)
+                            : wide_positions(p, at, &y, err);
+  if (rc != TSH_OK) return rc;
   rc = plan_to(p, y, d, out, err);
   step_over(p, y, at);
   return rc;
@@ -58,7 +71,7 @@ tsh_status plan_index(plan *p, plan_node *y, int64_t n, plan_node **out,
   tsh_status rc;
   *out = NULL;
   if ((rc = check_positions("index", y, err)) != TSH_OK) return rc;
-  if ((rc = plan_cast(p, y, TSH_i64, &wide, err)) != TSH_OK) return rc;
+  if ((rc = wide_positions(p, y, &wide, err)) != TSH_OK) return rc;
   in[0] = operand_of(wide);
   in[1] = operand_int(n);
   rc = record_map(p, TSH_OP_index, TSH_i64, wide->d, wide->shape, in, 2, out,
