@@ -309,7 +309,7 @@ static void choose_way(gemm *g) {
   if (g->n.rank != 1 || n < 8) return;
   if (m <= 4 && n >= 32 && g->b_column == 1)
     g->way = SWEEPS;
-  else if (m == 1 && g->k.rank == 1 && g->b_step == 1)
+  else if (m <= 4 && g->m.rank <= 1 && g->k.rank == 1 && g->b_step == 1)
     g->way = TURNS;
 }
 

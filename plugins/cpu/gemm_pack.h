@@ -110,7 +110,8 @@ static void FN(copy_runs)(const T *from, const FN(run) * run, int count,
   CUT(1, 1)
   CUT(1, 2)
   CUT(2, 1)
-  CUT(2, 2) CUT(2, 3) CUT(3, 2) CUT(3, 3)
+  CUT(2, 2)
+  CUT(2, 3) CUT(3, 2) CUT(3, 3)
 #undef CUT
       FN(copy_pieces)(from, &p, p.n[0], p.n[1], depth, nk, out, width);
 }
@@ -158,10 +159,9 @@ static void FN(turn_runs)(const T *from, const int64_t *lane, int64_t n,
   enum { VW = FN(VW) };
   for (int64_t k = 0, run; k < nk; k += run) {
     run = FN(run_of)(depth + k, nk - k);
-    for (int64_t j = (n - 1) / VW * VW; j >= 0; j -= VW)
-      FN(turn_run)
-      (from + depth[k], lane + j, n - j < VW ? n - j : VW, run,
-       out + k * width + j, width);
+    for (int64_t j = (n - 1) / VW * VW; j >= 0; j -= VW) FN(turn_run)
+    (from + depth[k], lane + j, n - j < VW ? n - j : VW, run,
+     out + k * width + j, width);
   }
 }
 
