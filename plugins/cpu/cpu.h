@@ -238,6 +238,7 @@ struct cpu_run {
   cpu_place *tail_place; /* [CPU_MAX_ARGS + 1], of a GEMM's tail */
   char *spill;           /* CPU_SPILL_BYTES, or NULL before it is needed */
   char *gemm;            /* CPU_GEMM_BYTES, or NULL before it is needed */
+  uint64_t near_cache;   /* bytes of a core's own cache, the second level */
   uint32_t nunit;        /* slots there are */
   uint32_t force;        /* CPU_FORCE_ bits, for tests: all ways agree */
   char *slots;
@@ -327,18 +328,20 @@ struct cpu_isa {
 };
 extern const cpu_isa cpu_isa_base;
 extern const cpu_isa cpu_isa_v3;
+extern const cpu_isa cpu_isa_v4;
 
 enum { CPU_SPILL_BYTES = 4 << 20 };
 
-/* Memory of a GEMM: packed B, packed A, a tile of results, offsets. */
+/* Memory of a GEMM: packed rows of A, packed columns of B, a tile of results,
+ * each with room behind it for a vector that is written too far. */
 enum {
+  CPU_GEMM_ROWS = 1008,
+  CPU_GEMM_COLUMNS = 512,
+  CPU_GEMM_A = 4 << 20,
   CPU_GEMM_B = 4 << 20,
-  CPU_GEMM_ROWS = 96,
-  CPU_GEMM_DEPTH = 256,
-  CPU_GEMM_WIDTH = 2048, /* bytes */
-  CPU_GEMM_A = CPU_GEMM_ROWS * CPU_GEMM_DEPTH * 8 + 4096,
-  CPU_GEMM_C = CPU_GEMM_ROWS * CPU_GEMM_WIDTH + 4096,
-  CPU_GEMM_BYTES = CPU_GEMM_B + CPU_GEMM_A + CPU_GEMM_C
+  CPU_GEMM_C = CPU_GEMM_ROWS * CPU_GEMM_COLUMNS / 2 * 8 + 4096,
+  CPU_GEMM_STATE = 32 << 10, /* of a worker */
+  CPU_GEMM_BYTES = CPU_GEMM_A + CPU_GEMM_B + CPU_GEMM_C + CPU_GEMM_STATE
 };
 
 /* ---- CALL ops (call.c) -------------------------------------------------- */

@@ -2,6 +2,7 @@
  * register table, places of arguments. It grows while compiling, so running
  * asks for none but that of other workers, which can be done without. */
 #include <string.h>
+#include <unistd.h>
 
 #include "device.h"
 
@@ -50,6 +51,16 @@ static int grow(cpu_run *run, uint32_t units) {
   return 1;
 }
 
+/* A core's own cache, the second level. */
+static uint64_t near_cache(void) {
+  long bytes = -1;
+#ifdef _SC_LEVEL2_CACHE_SIZE
+  bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+#endif
+  if (bytes < 128 << 10) return 512 << 10;
+  return bytes > 8 << 20 ? 8 << 20 : (uint64_t)bytes;
+}
+
 static int more(cpu_run *run, char **memory, uint64_t bytes) {
   if (!*memory) *memory = get(run->source, bytes);
   return *memory != NULL;
@@ -59,6 +70,7 @@ static int run_init(cpu_run *run, const cpu_source *source, uint32_t units) {
   memset(run, 0, sizeof *run);
   run->source = source;
   run->bad_lane = run->bad_at = -1;
+  run->near_cache = near_cache();
   run->place = get(source, PLACES);
   run->tail_place = get(source, PLACES);
   run->lanes = get(source, PORTS);

@@ -36,9 +36,9 @@ tsh_status cpu_scratch_more(tsh_dev *dev, char **memory, uint64_t bytes,
 
 /* ---- ops.c -------------------------------------------------------------- */
 /* An instruction set by name, NULL when this machine has it not. The best one,
- * or what TSH_ISA names. */
+ * or what TSH_ISA names: NULL, and err says so, when the machine has it not. */
 const cpu_isa *cpu_isa_get(const char *name);
-const cpu_isa *cpu_isa_best(void);
+const cpu_isa *cpu_isa_best(tsh_err *err);
 
 tsh_status cpu_call_check(const tsh_kernel *k, tsh_err *err); /* call.c */
 

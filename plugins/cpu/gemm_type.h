@@ -1,261 +1,182 @@
 /* gemm_type.h - the matrix product for one C type. Included by gemm.c once per
- * type with T, FN(name) and the vector macros V... defined; no guard, on
- * purpose. */
+ * type with T and FN(name) defined; no guard, on purpose. */
+#include "gemm_vec.h"
 
 enum {
+#ifdef VZERO
   FN(VW) = sizeof(VEC) / sizeof(T),
-  FN(NR) = 64 / sizeof(T), /* columns of a panel: one cache line */
-  FN(WIDTH) = CPU_GEMM_WIDTH / sizeof(T)
+#else
+  FN(VW) = 8,
+#endif
+  FN(NR) = 2 * FN(VW) /* columns of a panel */
 };
 
-/* ---- packing ------------------------------------------------------------ */
-/* Are the n offsets consecutive? */
-static int FN(in_line)(const int64_t *off, int64_t n) {
-  int line = 1;
-  for (int64_t i = 1; i < n; i++) line &= off[i] == off[0] + i;
-  return line;
+#include "gemm_micro.h"
+#include "gemm_pack.h"
+
+/* ---- a block of rows by a block of columns ------------------------------ */
+/* Rows [i, i + ni) are split evenly: 64 are 13 13 13 13 12, not 14 14 14 14 8.
+ * Panel p: its first row in the block. */
+static inline int64_t FN(panels)(int64_t ni) { return (ni + MR - 1) / MR; }
+static inline int64_t FN(panel_at)(int64_t ni, int64_t count, int64_t p) {
+  int64_t longer = ni % count;
+  return p * (ni / count) + (p < longer ? p : longer);
 }
 
-/* W columns that are contiguous along k, turned into rows of W. */
-static void FN(turn)(const T *const *column, int W, int64_t nk, T *out,
-                     int64_t width) {
-  int64_t k = 0;
-#ifdef VTURN
-  for (int j = 0; W == FN(NR) && j < W; j += FN(VW))
-    for (k = 0; k + FN(VW) <= nk; k += FN(VW))
-      VTURN(column + j, k, out + k * width + j, width);
-#endif
-  for (; k < nk; k++)
-    for (int j = 0; j < W; j++) out[k * width + j] = column[j][k];
-}
-
-/* nj columns as one panel [nk][NR], filled up with zeros. */
-static void FN(pack_panel)(const T *b, const int64_t *n_off,
-                           const int64_t *k_off, int k_line, int64_t nj,
-                           int64_t nk, T *out) {
-  enum { NR = FN(NR) };
-  const T *column[NR];
-  if (nj == NR && FN(in_line)(n_off, NR)) {
-    for (int64_t k = 0; k < nk; k++)
-      memcpy(out + k * NR, b + k_off[k] + n_off[0], NR * sizeof(T));
-    return;
-  }
-  if (nj < NR) memset(out, 0, (size_t)(nk * NR) * sizeof(T));
-  for (int64_t j = 0; j < nj; j++) column[j] = b + n_off[j];
-  if (k_line) {
-    for (int64_t j = 0; j < nj; j++) column[j] += k_off[0];
-    FN(turn)(column, (int)nj, nk, out, NR);
-    return;
-  }
-  for (int64_t k = 0; k < nk; k++)
-    for (int64_t j = 0; j < nj; j++) out[k * NR + j] = column[j][k_off[k]];
-}
-
-static void FN(pack_b)(const gemm *g, const T *b, int64_t nj, int64_t nk,
-                       T *out) {
-  enum { NR = FN(NR) };
-  int line = FN(in_line)(g->kb_off, nk);
-  for (int64_t j = 0; j < nj; j += NR, out += nk * NR) FN(pack_panel)
-  (b, g->n_off + j, g->kb_off, line, nj - j < NR ? nj - j : NR, nk, out);
-}
-
-/* ni rows as panels [nk][MR]; the last may have fewer rows. */
-static void FN(pack_a)(const gemm *g, const T *a, int64_t ni, int64_t nk,
-                       T *out) {
-  int k_line = FN(in_line)(g->ka_off, nk), m_line = FN(in_line)(g->m_off, ni);
-  for (int64_t i = 0; i < ni; i += MR, out += nk * MR) {
-    int64_t mr = ni - i < MR ? ni - i : MR;
-    const T *row[MR];
-    for (int64_t r = 0; r < MR; r++)
-      row[r] = a + g->m_off[r < mr ? i + r : i] + (k_line ? g->ka_off[0] : 0);
-    if (k_line)
-      FN(turn)(row, MR, nk, out, MR);
-    else if (m_line && mr == MR)
-      for (int64_t k = 0; k < nk; k++)
-        memcpy(out + k * MR, row[0] + g->ka_off[k], MR * sizeof(T));
-    else
-      for (int64_t k = 0; k < nk; k++)
-        for (int r = 0; r < MR; r++) out[k * MR + r] = row[r][g->ka_off[k]];
+/* The block's rows of A with depth [k, k + nk) as panels [nk][rows]. */
+static void FN(pack_rows)(gemm *g, const T *a, int64_t ni, int64_t k,
+                          int64_t nk, T *out) {
+  int64_t count = FN(panels)(ni);
+  gemm_offsets(&g->k, g->a->stride + g->ak, k, nk, g->k_off);
+  for (int64_t p = 0; p < count; p++) {
+    int64_t i = FN(panel_at)(ni, count, p);
+    int64_t rows = FN(panel_at)(ni, count, p + 1) - i;
+    FN(pack)(a, g->m_off + i, rows, g->k_off, nk, out + i * nk, rows);
   }
 }
 
-/* ---- micro-kernels ------------------------------------------------------ */
-/* mr rows of A, element k of row r at a[r][k * step], by one panel of B. first:
- * begin at 0, else go on from c. */
-#ifdef __FMA__
-/* Every accumulator has a name: an array of them may end up in memory. */
-#define NAMED(r)                                                               \
-  const T *a##r = a[r];                                                        \
-  VEC x##r = VZERO, y##r = VZERO;
-#define LOADED(r) x##r = VLOAD(c[r]), y##r = VLOAD(c[r] + FN(VW));
-#define STORED(r)                                                              \
-  VSTORE(c[r], x##r);                                                          \
-  VSTORE(c[r] + FN(VW), y##r);
-#define STEPPED(r)                                                             \
-  v = VALL(a##r + at);                                                         \
-  x##r = VFMA(v, b0, x##r);                                                    \
-  y##r = VFMA(v, b1, y##r);
-#define MICRO(n, ROWS_OF)                                                      \
-  static void FN(micro_##n)(const T *const a[MR], int64_t step, const T *b,    \
-                            int64_t nk, T *const c[MR], int first) {           \
-    int64_t at = 0;                                                            \
-    ROWS_OF(NAMED)                                                             \
-    if (!first) {                                                              \
-      ROWS_OF(LOADED)                                                          \
-    }                                                                          \
-    for (; nk > 0; nk--, b += FN(NR), at += step) {                            \
-      VEC b0 = VLOAD(b), b1 = VLOAD(b + FN(VW)), v;                            \
-      ROWS_OF(STEPPED)                                                         \
-    }                                                                          \
-    ROWS_OF(STORED)                                                            \
-  }
-#else
-#define MICRO(n, ROWS_OF)                                                      \
-  static void FN(micro_##n)(const T *const a[MR], int64_t step, const T *b,    \
-                            int64_t nk, T *const c[MR], int first) {           \
-    for (int r = 0; r < n; r++) {                                              \
-      T acc[FN(NR)];                                                           \
-      for (int j = 0; j < FN(NR); j++) acc[j] = first ? 0 : c[r][j];           \
-      for (int64_t k = 0; k < nk; k++)                                         \
-        for (int j = 0; j < FN(NR); j++)                                       \
-          acc[j] = VFMA(a[r][k * step], b[k * FN(NR) + j], acc[j]);            \
-      for (int j = 0; j < FN(NR); j++) c[r][j] = acc[j];                       \
-    }                                                                          \
-  }
-#endif
-#define ROWS_1(X) X(0)
-#define ROWS_2(X) ROWS_1(X) X(1)
-#define ROWS_3(X) ROWS_2(X) X(2)
-#define ROWS_4(X) ROWS_3(X) X(3)
-#define ROWS_5(X) ROWS_4(X) X(4)
-#define ROWS_6(X) ROWS_5(X) X(5)
-MICRO(1, ROWS_1)
-MICRO(2, ROWS_2)
-MICRO(3, ROWS_3)
-MICRO(4, ROWS_4)
-MICRO(5, ROWS_5)
-MICRO(6, ROWS_6)
-#undef ROWS_1
-#undef ROWS_2
-#undef ROWS_3
-#undef ROWS_4
-#undef ROWS_5
-#undef ROWS_6
-#undef MICRO
-#undef NAMED
-#undef LOADED
-#undef STORED
-#undef STEPPED
+/* Depth [k, k + nk) of the block's columns as panels [nk][NR], some of each at
+ * a time: rows of B may be far apart. */
+static void FN(pack_columns)(gemm *g, const T *b, int64_t nj, int64_t k,
+                             int64_t nk, T *out) {
+  enum { STEP = 32 };
+  gemm_offsets(&g->k, g->b->stride + g->ak, k, nk, g->k_off);
+  for (int64_t l = 0; l < nk; l += STEP)
+    for (int64_t j = 0; j < nj; j += FN(NR)) FN(pack)
+  (b, g->n_off + j, gemm_part(nj, j, FN(NR)), g->k_off + l,
+   gemm_part(nk, l, STEP), out + j * nk + l * FN(NR), FN(NR));
+}
 
-static void FN(micro_any)(int64_t mr, const T *const a[MR], int64_t step,
-                          const T *b, int64_t nk, T *const c[MR], int first) {
-  switch (mr) {
-  case 1:
-    FN(micro_1)(a, step, b, nk, c, first);
-    break;
-  case 2:
-    FN(micro_2)(a, step, b, nk, c, first);
-    break;
-  case 3:
-    FN(micro_3)(a, step, b, nk, c, first);
-    break;
-  case 4:
-    FN(micro_4)(a, step, b, nk, c, first);
-    break;
-  case 5:
-    FN(micro_5)(a, step, b, nk, c, first);
-    break;
-  default:
-    FN(micro_6)(a, step, b, nk, c, first);
-    break;
+/* Where the columns of a block are kept, packed with all their depth; or NULL.
+ */
+static T *FN(kept_columns)(gemm *g, const gemm_block *at, const T *b) {
+  if (!g->kept) return NULL;
+  int64_t number = at->j / g->columns, slot = number;
+  int64_t wide = (g->columns + FN(NR) - 1) / FN(NR) * FN(NR);
+  T *out = (T *)g->b_panel + slot * (wide * g->k.points + 64);
+  if (g->kept_now[slot] == number) return out;
+  for (int64_t k = 0, nk; k < g->k.points; k += nk) {
+    nk = gemm_part(g->k.points, k, g->depth);
+    FN(pack_columns)(g, b, at->nj, k, nk, out + k * wide);
+  }
+  g->kept_now[slot] = number;
+  return out;
+}
+
+/* Columns that do not lie one after the other in the output go by an own small
+ * tile. */
+static void FN(scattered)(const gemm *g, int64_t rows, FN(work) * w, T *c,
+                          const int64_t *at) {
+  T edge[MR * FN(NR)];
+  for (int64_t r = 0; r < rows && !w->first; r++)
+    for (int64_t j = 0; j < w->columns; j++)
+      edge[r * FN(NR) + j] = c[r * g->c_row + at[j]];
+  w->c = edge;
+  w->c_row = FN(NR);
+  FN(multiply)(rows, w);
+  for (int64_t r = 0; r < rows; r++)
+    for (int64_t j = 0; j < w->columns; j++)
+      c[r * g->c_row + at[j]] = edge[r * FN(NR) + j];
+}
+
+/* A panel of columns by all rows of the block. w: what the rows share. packed:
+ * panels of A, or NULL. */
+static void FN(column_panel)(const gemm *g, const FN(work) * shared, const T *a,
+                             const T *packed, int64_t ni, T *c,
+                             const int64_t *at) {
+  int64_t count = FN(panels)(ni), base = ni / count, longer = ni % count;
+  int line = !at || FN(in_line)(at, shared->columns);
+  for (int64_t p = 0, i = 0, rows; p < count; p++, i += rows) {
+    FN(work) w = *shared;
+    rows = base + (p < longer);
+    w.a = a + (w.steps ? 0 : i * g->a_row);
+    w.rows = g->m_off + i;
+    if (packed) {
+      w.a = packed + i * w.depth;
+      w.a_row = 1;
+      w.a_step = rows;
+    }
+    if (line) {
+      w.c = c + i * g->c_row + (at ? at[0] : 0);
+      w.fetch = g->fetch ? w.c + rows * g->c_row : NULL;
+      FN(multiply)(rows, &w);
+    } else {
+      FN(scattered)(g, rows, &w, c + i * g->c_row, at);
+    }
   }
 }
 
-/* ---- a block of rows by a block of columns by a block of depth ---------- */
-/* Rows of A are read in place where they lie well: contiguous along k and not
- * in the same few cache sets. Else they are packed, if that pays. */
-static int FN(reads_a_in_place)(const gemm *g, int64_t nk) {
-  if (g->k.rank > 1) return 0;
-  if (nk <= 1 || g->n.points < 96) return 1;
-  int64_t line = 1024 / (int64_t)sizeof(T);
-  if (g->a->stride[g->ak] != 1) return 0;
-  return g->m.rank != 1 || g->a->stride[g->am] % line != 0;
-}
-
-/* The last columns of an output, where not all of a panel is there. */
-static void FN(micro_edge)(int64_t mr, const T *const a[MR], int64_t step,
-                           const T *b, int64_t nk, T *const c[MR], int first,
-                           int64_t columns) {
-  T edge[MR][FN(NR)], *part[MR];
-  size_t bytes = (size_t)columns * sizeof(T);
-  for (int64_t r = 0; r < mr; r++) {
-    part[r] = edge[r];
-    if (!first) memcpy(edge[r], c[r], bytes);
-  }
-  FN(micro_any)(mr, a, step, b, nk, part, first);
-  for (int64_t r = 0; r < mr; r++) memcpy(c[r], edge[r], bytes);
-}
-
-static tsh_status FN(block)(cpu_run *run, gemm *g, const T *a, const T *b,
-                            int64_t ni, int64_t nj, int64_t nk, int first) {
-  enum { NR = FN(NR) };
-  int plain = FN(reads_a_in_place)(g, nk);
-  int64_t step = MR;
-  T *pack = (T *)g->pack_a;
-  if (plain)
-    step = g->k.rank ? g->a->stride[g->ak] : 0;
-  else
-    FN(pack_a)(g, a, ni, nk, pack);
-  for (int64_t j = 0; j < nj; j += NR, b += nk * NR) {
-    int64_t left = g->c_columns - j;
+/* Depth [k, k + nk) of a block. a, b: of row and column 0; kept: the columns
+ * packed, or NULL; c: of this block's first result. */
+static tsh_status FN(layer)(cpu_run *run, gemm *g, const gemm_block *at,
+                            const T *a, const T *b, const T *kept, T *c,
+                            int64_t k, int64_t nk) {
+  FN(work)
+  w = {.a_row = g->a_row,
+       .a_step = g->a_step,
+       .b_step = g->pack_b ? FN(NR) : g->b_step,
+       .c_row = g->c_row,
+       .depth = nk,
+       .first = k == 0};
+  int64_t wide = (g->columns + FN(NR) - 1) / FN(NR) * FN(NR);
+  T *packed = g->pack_a ? (T *)g->a_panels : NULL;
+  if (packed && g->whole_a)
+    packed += k * at->ni;
+  else if (packed)
+    FN(pack_rows)(g, a, at->ni, k, nk, packed);
+  else if (g->far_a) {
+    gemm_offsets(&g->k, g->a->stride + g->ak, k, nk, g->a_off);
+    w.steps = g->a_off;
+  } else
+    a += at->i * g->a_row + k * g->a_step;
+  if (g->pack_b && !kept)
+    gemm_offsets(&g->k, g->b->stride + g->ak, k, nk, g->k_off);
+  for (int64_t j = 0; j < at->nj; j += FN(NR)) {
+    w.columns = gemm_part(at->nj, j, FN(NR));
+    if (kept) {
+      w.b = kept + k * wide + j * nk;
+    } else if (g->pack_b) {
+      FN(pack)
+      (b, g->n_off + j, w.columns, g->k_off, nk, (T *)g->b_panel, FN(NR));
+      w.b = (const T *)g->b_panel;
+    } else {
+      w.b = b + k * g->b_step + at->j + j;
+    }
     if (cpu_cancelled(run)) return TSH_ECANCELLED;
-    for (int64_t i = 0; i < ni; i += MR) {
-      int64_t mr = ni - i < MR ? ni - i : MR;
-      const T *row[MR];
-      T *c[MR];
-      for (int64_t r = 0; r < mr; r++) {
-        row[r] = plain ? a + g->m_off[i + r] + g->ka_off[0] : pack + i * nk + r;
-        c[r] = (T *)g->c_row[i + r] + j;
-      }
-      if (left >= NR)
-        FN(micro_any)(mr, row, step, b, nk, c, first);
-      else
-        FN(micro_edge)(mr, row, step, b, nk, c, first, left);
-    }
+    FN(column_panel)
+    (g, &w, a, packed, at->ni, g->c_off ? c : c + j,
+     g->c_off ? g->c_off + j : NULL);
   }
   return TSH_OK;
 }
 
-/* ---- the whole ---------------------------------------------------------- */
-static tsh_status FN(rows)(cpu_run *run, gemm *g, const T *a, const T *b,
-                           int64_t j, int64_t nj, int packed) {
-  enum { NR = FN(NR) };
-  int64_t depth = g->k.points, wide = (nj + NR - 1) / NR * NR;
-  T *pack = (T *)g->pack_b;
-  for (int64_t i = 0; i < g->m.points; i += ROWS) {
-    int64_t ni = g->m.points - i < ROWS ? g->m.points - i : ROWS;
-    tsh_status rc = TSH_OK;
-    offsets(&g->m, g->a->stride + g->am, i, ni, g->m_off);
-    aim_results(run, g, i, ni, j, wide);
-    for (int64_t k = 0; k < depth && rc == TSH_OK; k += DEPTH) {
-      int64_t nk = depth - k < DEPTH ? depth - k : DEPTH;
-      offsets(&g->k, g->a->stride + g->ak, k, nk, g->ka_off);
-      if (!packed) {
-        offsets(&g->k, g->b->stride + g->ak, k, nk, g->kb_off);
-        FN(pack_b)(g, b, nj, nk, pack);
-      }
-      rc = FN(block)(run, g, a, pack + (packed ? k * wide : 0), ni, nj, nk,
-                     k == 0);
-    }
-    if (rc == TSH_OK) rc = tail(run, g, i, ni, j, nj);
-    if (rc != TSH_OK) return rc;
+static tsh_status FN(block)(cpu_run *run, gemm *g, const gemm_block *at) {
+  const T *a = (const T *)g->a->base + g->at_a;
+  const T *b = (const T *)g->b->base + g->at_b;
+  T *c = gemm_aim(run, g, at);
+  tsh_status rc = TSH_OK;
+  if (g->pack_b)
+    gemm_offsets(&g->n, g->b->stride + g->bn, at->j, at->nj, g->n_off);
+  if ((g->pack_a || g->far_a) && g->rows_packed != at->i) {
+    gemm_offsets(&g->m, g->a->stride + g->am, at->i, at->ni, g->m_off);
+    for (int64_t k = 0; k < g->k.points && g->pack_a && g->whole_a;
+         k += g->depth)
+      FN(pack_rows)
+    (g, a, at->ni, k, gemm_part(g->k.points, k, g->depth),
+     (T *)g->a_panels + k * at->ni);
+    g->rows_packed = at->i;
   }
-  return TSH_OK;
+  const T *kept = FN(kept_columns)(g, at, b);
+  for (int64_t k = 0, nk; k < g->k.points && rc == TSH_OK; k += nk) {
+    nk = gemm_part(g->k.points, k, g->depth);
+    rc = FN(layer)(run, g, at, a, b, kept, c, k, nk);
+  }
+  return rc == TSH_OK ? gemm_tail(run, g, at) : rc;
 }
 
 /* ---- few rows ----------------------------------------------------------- */
-/* Packing B would cost more than the product: rows of B are added to the rows
- * of results, four at a time, so that B is read once and in order. */
+/* Rows of B are added to the rows of results, four at a time, so that B is
+ * read once and in order. */
 static void FN(sweep_row)(const T *const *b, const T *a, int64_t nk, T *c,
                           int64_t nj, int first) {
   const T zero = 0, *b0 = b[0];
@@ -274,62 +195,87 @@ static void FN(sweep_row)(const T *const *b, const T *a, int64_t nk, T *c,
   for (int64_t j = 0; j < nj; j++) c[j] = fma(a[0], b0[j], first ? zero : c[j]);
 }
 
-static tsh_status FN(sweep)(cpu_run *run, gemm *g, const T *a, const T *b) {
-  int64_t rows = g->m.points, depth = g->k.points, columns = g->n.points;
-  int64_t width = rows == 1 ? SWEEP : SWEEP / 4;
-  offsets(&g->m, g->a->stride + g->am, 0, rows, g->m_off);
-  for (int64_t j = 0; j < columns; j += width) {
-    int64_t nj = columns - j < width ? columns - j : width;
-    aim_results(run, g, 0, rows, j, nj);
-    for (int64_t k = 0, nk; k < depth; k += nk) {
-      int64_t at_a[4], at_b[4];
-      const T *line[4];
-      nk = depth - k < 4 ? 1 : 4;
-      if (cpu_cancelled(run)) return TSH_ECANCELLED;
-      offsets(&g->k, g->a->stride + g->ak, k, nk, at_a);
-      offsets(&g->k, g->b->stride + g->ak, k, nk, at_b);
-      for (int i = 0; i < nk; i++) line[i] = b + at_b[i] + j;
-      for (int64_t r = 0; r < rows; r++) {
-        T x[4];
-        for (int i = 0; i < nk; i++) x[i] = a[g->m_off[r] + at_a[i]];
-        FN(sweep_row)(line, x, nk, (T *)g->c_row[r], nj, k == 0);
-      }
+static tsh_status FN(sweep)(cpu_run *run, gemm *g, const gemm_block *at) {
+  const T *a = (const T *)g->a->base + g->at_a;
+  const T *b = (const T *)g->b->base + g->at_b + at->j;
+  T *c = gemm_aim(run, g, at);
+  int64_t depth = g->k.points;
+  gemm_offsets(&g->m, g->a->stride + g->am, 0, at->ni, g->m_off);
+  for (int64_t k = 0, nk; k < depth; k += nk) {
+    int64_t at_a[4], at_b[4];
+    const T *line[4];
+    nk = depth - k < 4 ? 1 : 4;
+    if (cpu_cancelled(run)) return TSH_ECANCELLED;
+    gemm_offsets(&g->k, g->a->stride + g->ak, k, nk, at_a);
+    gemm_offsets(&g->k, g->b->stride + g->ak, k, nk, at_b);
+    for (int i = 0; i < nk; i++) line[i] = b + at_b[i];
+    for (int64_t r = 0; r < at->ni; r++) {
+      T x[4];
+      for (int i = 0; i < nk; i++) x[i] = a[g->m_off[r] + at_a[i]];
+      FN(sweep_row)(line, x, nk, c + r * g->c_row, at->nj, k == 0);
     }
-    tsh_status rc = tail(run, g, 0, rows, j, nj);
-    if (rc != TSH_OK) return rc;
   }
-  return TSH_OK;
+  return gemm_tail(run, g, at);
 }
 
-static tsh_status FN(product)(cpu_run *run, gemm *g, int64_t at_a,
-                              int64_t at_b) {
-  enum { NR = FN(NR), WIDTH = FN(WIDTH) };
-  const T *a = (const T *)g->a->base + at_a;
-  const T *b = (const T *)g->b->base + at_b;
-  int64_t depth = g->k.points, columns = g->n.points;
-  if (sweeps(g)) return FN(sweep)(run, g, a, b);
-  int packed = depth <= CPU_GEMM_B / CPU_GEMM_WIDTH;
-  for (int64_t j = 0; j < columns; j += WIDTH) {
-    int64_t nj = columns - j < WIDTH ? columns - j : WIDTH;
-    int64_t wide = (nj + NR - 1) / NR * NR;
-    offsets(&g->n, g->b->stride + g->bn, j, nj, g->n_off);
-    for (int64_t k = 0; k < depth && packed; k += DEPTH) {
-      int64_t nk = depth - k < DEPTH ? depth - k : DEPTH;
-      offsets(&g->k, g->b->stride + g->ak, k, nk, g->kb_off);
-      FN(pack_b)(g, b, nj, nk, (T *)g->pack_b + k * wide);
+/* Columns that are contiguous along k, one row: squares are turned on the way,
+ * and nothing is packed. */
+#ifdef VZERO
+static void FN(turned_columns)(const gemm *g, const T *a, const T *b, int64_t n,
+                               T *c) {
+  enum { VW = FN(VW) };
+  int64_t depth = g->k.points;
+  const T *column[VW];
+  VEC acc = VZERO, r[VW];
+  for (int j = 0; j < VW; j++) column[j] = b + (j < n ? j : 0) * g->b_column;
+  for (int64_t k = 0; k + VW <= depth; k += VW, a += VW * g->a_step) {
+    for (int j = 0; j < VW; j++) {
+      __builtin_prefetch(column[j] + k + 4 * VW);
+      r[j] = VLOAD(column[j] + k);
     }
-    tsh_status rc = FN(rows)(run, g, a, b, j, nj, packed);
-    if (rc != TSH_OK) return rc;
+    FN(turn)(r);
+    for (int i = 0; i < VW; i++) acc = VFMA(VALL(a[i * g->a_step]), r[i], acc);
   }
-  return TSH_OK;
+  int64_t left = depth % VW;
+  VMASK mask = FN(first_lanes)(left);
+  for (int j = 0; j < VW; j++) r[j] = VLOADM(mask, column[j] + depth - left);
+  FN(turn)(r);
+  for (int i = 0; i < VW; i++)
+    if (i < left) acc = VFMA(VALL(a[i * g->a_step]), r[i], acc);
+  VSTOREM(FN(first_lanes)(n), c, acc);
+}
+#else
+static void FN(turned_columns)(const gemm *g, const T *a, const T *b, int64_t n,
+                               T *c) {
+  for (int64_t j = 0; j < n; j++) c[j] = 0;
+  for (int64_t k = 0; k < g->k.points; k++)
+    for (int64_t j = 0; j < n; j++)
+      c[j] = VFMA(a[k * g->a_step], b[j * g->b_column + k], c[j]);
+}
+#endif
+
+static tsh_status FN(turned)(cpu_run *run, gemm *g, const gemm_block *at) {
+  const T *a = (const T *)g->a->base + g->at_a;
+  const T *b = (const T *)g->b->base + g->at_b + at->j * g->b_column;
+  T *c = gemm_aim(run, g, at);
+  for (int64_t j = 0; j < at->nj; j += FN(VW)) {
+    if (cpu_cancelled(run)) return TSH_ECANCELLED;
+    FN(turned_columns)
+    (g, a, b + j * g->b_column, gemm_part(at->nj, j, FN(VW)), c + j);
+  }
+  return gemm_tail(run, g, at);
 }
 
 #undef T
 #undef FN
+#undef MR
 #undef VEC
+#undef VMASK
 #undef VZERO
 #undef VLOAD
 #undef VSTORE
+#undef VLOADM
+#undef VMERGE
+#undef VSTOREM
 #undef VALL
 #undef VFMA
-#undef VTURN

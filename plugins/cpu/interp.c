@@ -24,7 +24,8 @@ void cpu_run_steps(cpu_run *run, const cpu_code *code, cpu_span steps,
 /* ---- walk --------------------------------------------------------------- */
 size_t cpu_block(const cpu_space *space, size_t most) {
   int64_t ext = space->rank ? space->ext[space->rank - 1] : 1;
-  if (space->rank < 2 || ext < (int64_t)most / 2) return most;
+  if (space->rank < 2 || ext == 0) return most;
+  if (ext < (int64_t)most / 2) return most / (size_t)ext * (size_t)ext;
   int64_t pieces = (ext + (int64_t)most - 1) / (int64_t)most;
   return (size_t)((ext + pieces - 1) / pieces + 15) / 16 * 16;
 }

@@ -20,25 +20,48 @@ const uint32_t cpu_op_types[TSH_NOPS] = {
 #undef CPU_X
 };
 
+/* ---- instruction sets ---------------------------------------------------- */
+/* What a compiler may use for each level; the last two also need an operating
+ * system that saves the registers, which the builtin asks for. */
 #ifdef CPU_HAVE_V3
-/* What a compiler may use for x86-64-v3. */
 static int has_v3(void) {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
          __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
          __builtin_cpu_supports("popcnt");
 }
 #endif
+#ifdef CPU_HAVE_V4
+static int has_v4(void) {
+  return has_v3() && __builtin_cpu_supports("avx512f") &&
+         __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512cd") &&
+         __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl");
+}
+#endif
 
 const cpu_isa *cpu_isa_get(const char *name) {
+#ifdef CPU_HAVE_V4
+  if (strcmp(name, "v4") == 0 && has_v4()) return &cpu_isa_v4;
+#endif
 #ifdef CPU_HAVE_V3
   if (strcmp(name, "v3") == 0 && has_v3()) return &cpu_isa_v3;
 #endif
   return strcmp(name, "base") == 0 ? &cpu_isa_base : NULL;
 }
 
-const cpu_isa *cpu_isa_best(void) {
+const cpu_isa *cpu_isa_best(tsh_err *err) {
+  static const char *const names[] = {"v4", "v3", "base"};
   const char *forced = getenv("TSH_ISA");
-  const cpu_isa *isa = forced ? cpu_isa_get(forced) : NULL;
-  if (!isa) isa = cpu_isa_get("v3");
-  return isa ? isa : &cpu_isa_base;
+  const cpu_isa *isa = NULL;
+  if (forced && *forced) {
+    isa = cpu_isa_get(forced);
+    if (isa) return isa;
+    kit_fail(err, TSH_ENODEV, "TSH_ISA is %.20s, this machine runs base%s%s",
+             forced, cpu_isa_get("v3") ? ", v3" : "",
+             cpu_isa_get("v4") ? ", v4" : "");
+    return NULL;
+  }
+  for (int i = 0; i < 3 && !isa; i++) isa = cpu_isa_get(names[i]);
+  return isa;
 }

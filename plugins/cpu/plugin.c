@@ -8,7 +8,7 @@
 #include "device.h"
 
 /* ---- properties --------------------------------------------------------- */
-static char processor[80];
+static char processor[72];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void find_processor(void) {
@@ -20,7 +20,7 @@ static void find_processor(void) {
     if (strncmp(line, "model name", 10) != 0 || !name) continue;
     name += strspn(name, ": \t");
     name[strcspn(name, "\n")] = 0;
-    snprintf(processor, sizeof processor, "%.70s", name);
+    snprintf(processor, sizeof processor, "%.60s", name);
     break;
   }
   if (f) fclose(f);
@@ -28,7 +28,7 @@ static void find_processor(void) {
 
 static uint32_t count(tsh_err *err) {
   if (err) err->text[0] = 0;
-  return 1;
+  return cpu_isa_best(err) ? 1 : 0;
 }
 
 /* An older host gave a shorter struct: nothing is written beyond its size. */
@@ -58,9 +58,12 @@ static tsh_status props(uint32_t index, tsh_props *out, tsh_err *err) {
       .launch_us = 0.1,
   };
   if (index > 0) return kit_fail(err, TSH_ENODEV, "no device cpu:%u", index);
+  const cpu_isa *isa = cpu_isa_best(err);
+  if (!isa) return TSH_ENODEV;
   pthread_once(&once, find_processor);
-  snprintf(p.name, sizeof p.name, "%s, %s", processor,
-           cpu_isa_best() == &cpu_isa_base ? "baseline" : "x86-64-v3");
+  snprintf(p.name, sizeof p.name, "%s, %s%s", processor,
+           isa == &cpu_isa_base ? "" : "x86-64-",
+           isa == &cpu_isa_base ? "baseline" : isa->name);
   hand_out(out, &p, out->size, sizeof p);
   return TSH_OK;
 }
@@ -70,7 +73,9 @@ static tsh_status open_device(uint32_t index, const tsh_host *host,
                               tsh_dev **out, tsh_err *err) {
   *out = NULL;
   if (index > 0) return kit_fail(err, TSH_ENODEV, "no device cpu:%u", index);
-  tsh_status rc = cpu_device_open(cpu_isa_best(), &cpu_system, host, out, err);
+  const cpu_isa *isa = cpu_isa_best(err);
+  if (!isa) return TSH_ENODEV;
+  tsh_status rc = cpu_device_open(isa, &cpu_system, host, out, err);
   /* For tests: threads in the smallest launch. */
   if (rc == TSH_OK && getenv("TSH_SHARE_ALL"))
     (*out)->run.force = CPU_FORCE_SHARE;

@@ -73,13 +73,16 @@ static void product(rig *r, const shape *s, uint32_t *seed) {
 }
 
 static void same_as_plain(const rig *r, const char *what) {
-  static const rig_way way[] = {
-      {"v3", CPU_FORCE_PLAIN | CPU_FORCE_ROWS}, {"v3", 0}, {"base", 0}};
+  static const rig_way way[] = {{"base", CPU_FORCE_PLAIN | CPU_FORCE_ROWS},
+                                {"base", 0},
+                                {"v3", 0},
+                                {"v4", 0}};
+  enum { WAYS = sizeof way / sizeof *way };
   static uint8_t want[RIG_BYTES], got[RIG_BYTES];
   int64_t at, want_at;
   for (int arg = 2; arg < r->k.narg; arg++) {
     tsh_status rc = rig_run(r, way[0], arg, want, &want_at);
-    for (int i = 1; i < 3; i++) {
+    for (int i = 1; i < WAYS; i++) {
       cr_assert_eq(rig_run(r, way[i], arg, got, &at), rc);
       cr_expect_eq(at, want_at, "%s: way %d, at %d, not %d", what, i, (int)at,
                    (int)want_at);
