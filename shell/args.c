@@ -61,7 +61,8 @@ void sh_args_help(FILE *out) {
     fprintf(out, "  %-22s  %s\n", text, o->help);
   }
   fputs("  --                      what follows is no option\n\n"
-        "environment: TSH_DEVICE, TSH_PLUGIN_PATH (folders with ':' between)\n"
+        "environment: TSH_DEVICE, TSH_THREADS,\n"
+        "             TSH_PLUGIN_PATH (folders with ':' between)\n"
         "exit codes:  0 good, 1 error, 2 usage, 3 no such device,\n"
         "             4 out of memory, 130 interrupted\n",
         out);
@@ -104,6 +105,19 @@ static int add_step(sh_args *a, int id, const char *text) {
   return LT_OK;
 }
 
+enum { MOST_THREADS = 256 };
+
+/* from: where the user wrote it. */
+static int set_threads(sh_args *a, const char *from, const char *text) {
+  char *end;
+  unsigned long n = strtoul(text, &end, 10);
+  if (*text < '0' || *text > '9' || *end || n < 1 || n > MOST_THREADS)
+    return sh_usage("%s needs a number from 1 to %d, not '%s'", from,
+                    MOST_THREADS, text);
+  a->lt.threads = (unsigned)n;
+  return LT_OK;
+}
+
 static int apply(sh_args *a, int id, const char *text) {
   switch (id) {
   case SH_OPTION_code:
@@ -131,6 +145,8 @@ static int apply(sh_args *a, int id, const char *text) {
       return sh_usage("--seed needs a whole number below 2^63, not '%s'", text);
     a->seed = text;
     break;
+  case SH_OPTION_threads:
+    return set_threads(a, "--threads", text);
   case SH_OPTION_help:
     a->help = 1;
     break;
@@ -224,11 +240,15 @@ static int parse_task(parser *p) {
 
 int sh_args_parse(sh_args *a, int argc, char **argv) {
   parser p = {a, argc, 1, argv};
+  const char *threads = getenv("TSH_THREADS");
   int rc;
   memset(a, 0, sizeof *a);
   a->lt.device = getenv("TSH_DEVICE");
   if (a->lt.device && !*a->lt.device) a->lt.device = NULL;
   if ((rc = parse_options(&p)) != LT_OK) return rc;
+  if (threads && *threads && !a->lt.threads &&
+      (rc = set_threads(a, "TSH_THREADS", threads)) != LT_OK)
+    return rc;
   return p.at < argc ? parse_task(&p) : LT_OK;
 }
 

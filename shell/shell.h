@@ -19,6 +19,7 @@
   X(no_plugins,  0,   "no-plugins",  NULL,   "only the device that is built in") \
   X(plugin_path, 0,   "plugin-path", "DIR",  "look for plugins in DIR first") \
   X(seed,        0,   "seed",        "N",    "where random numbers begin") \
+  X(threads,     0,   "threads",     "N",    "how many compute at once; else one per processor") \
   X(help,        'h', "help",        NULL,   "print this and leave") \
   X(version,     'V', "version",     NULL,   "print the version and leave")
 

@@ -32,7 +32,8 @@ static int open_devices(lt *l, const lt_options *options, char *text,
   dev_options devices = {.builtin = tsh_cpu_query,
                          .scheme = "cpu",
                          .path = options->plugin_path,
-                         .no_plugins = options->no_plugins};
+                         .no_plugins = options->no_plugins,
+                         .threads = options->threads};
   plan_options checks = {.verify = LT_VERIFY};
   tsh_err err = {.size = sizeof err};
   int code = say(dev_set_new(&devices, &l->devices, &err), &err, text, size);

@@ -13,7 +13,8 @@ typedef struct {
   const char *device;      /* default device, or NULL: cpu */
   const char *plugin_path; /* or NULL */
   int no_plugins;
-  int interactive; /* chunk names in[1], in[2] ... */
+  unsigned threads; /* that compute at once; 0: as many as the machine has */
+  int interactive;  /* chunk names in[1], in[2] ... */
 } lt_options;
 
 /* How a call ended; the values are the process exit codes. */

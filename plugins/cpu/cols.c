@@ -12,7 +12,8 @@ typedef struct {
   size_t n;                  /* lanes of the block */
   int64_t idx[TSH_MAX_RANK]; /* of the folded element */
   int64_t f;
-  int far; /* the next element is not near in memory */
+  size_t block; /* lanes of a block, at most */
+  int far;      /* the next element is not near in memory */
 } cols;
 
 static int64_t fold_offset(const cpu_run *run, const cols *w,
@@ -178,28 +179,71 @@ static tsh_status cols_block(cpu_run *run, cols *w) {
   return TSH_OK;
 }
 
+static tsh_status some_cols(cpu_run *run, cols *w, int64_t from,
+                            int64_t count) {
+  cpu_cursor_set(&w->at, w->outer, from);
+  while (count > 0) {
+    w->n = cpu_block_at(w->outer, &w->at, w->block, count);
+    tsh_status rc = cols_block(run, w);
+    if (rc != TSH_OK) return rc;
+    count -= (int64_t)w->n;
+    if (count > 0) cpu_cursor_move(&w->at, w->outer, (int64_t)w->n);
+  }
+  return TSH_OK;
+}
+
+/* ---- the launch --------------------------------------------------------- */
+enum { NARROWEST = 16 }; /* lanes that are worth a walk along the fold */
+
+typedef struct {
+  cpu_run *run;
+  const tsh_prog *prog;
+  const tsh_launch *launch;
+  const cols *w;
+  int64_t piece; /* outer points of a part */
+  tsh_status rc;
+} cols_job;
+
+static void begin_cols(cpu_run *run, const cols_job *j) {
+  const cols *w = j->w;
+  int64_t count = w->outer->points, most = w->code->col_lanes;
+  size_t lanes = (size_t)(count < most ? count : most);
+  cpu_uniforms(run, w->code, j->launch, lanes);
+  cpu_ports(run, w->code, w->outer, 1, lanes);
+  cpu_space_kinds(run, w->code, w->outer, 0);
+}
+
+static void cols_part(void *job, int64_t part, int worker) {
+  cols_job *j = job;
+  cpu_run *mine = cpu_run_of(j->run, worker);
+  cols w = *j->w;
+  int64_t from = part * j->piece, left = w.outer->points - from;
+  if (cpu_run_begins(j->run, mine, j->prog->narg)) begin_cols(mine, j);
+  cpu_job_end(&j->rc,
+              some_cols(mine, &w, from, left < j->piece ? left : j->piece));
+}
+
 tsh_status cpu_cols(cpu_run *run, const tsh_prog *prog,
                     const tsh_launch *launch, const cpu_space *outer,
                     const cpu_space *fold) {
   cols w = {.code = &prog->code, .outer = outer, .fold = fold};
+  cols_job j = {.run = run, .prog = prog, .launch = launch, .w = &w};
   size_t most = prog->code.col_lanes;
+  int64_t count = outer->points, len = fold->points > 0 ? fold->points : 1;
   if (!(run->force & CPU_FORCE_PLAIN) && prog->spilled.memory &&
       cpu_spill_fits(run, &prog->spilled, fold->points * (int64_t)most))
     w.code = &prog->spilled;
-  size_t block = cpu_block(outer, most);
-  w.far = outer->points >= 1024 && outer->points * fold->points >= FAR;
-  int64_t count = outer->points;
-  size_t lanes = count < (int64_t)most ? (size_t)count : most;
-  cpu_uniforms(run, w.code, launch, lanes);
-  cpu_ports(run, w.code, outer, 1, lanes);
-  cpu_space_kinds(run, w.code, outer, 0);
-  cpu_cursor_set(&w.at, outer, 0);
-  while (count > 0) {
-    w.n = cpu_block_at(outer, &w.at, block, count);
-    tsh_status rc = cols_block(run, &w);
-    if (rc != TSH_OK) return rc;
-    count -= (int64_t)w.n;
-    if (count > 0) cpu_cursor_move(&w.at, outer, (int64_t)w.n);
-  }
-  return TSH_OK;
+  w.block = cpu_block(outer, most);
+  w.far = count >= 1024 && count * fold->points >= FAR;
+  begin_cols(run, &j);
+  double ns = cpu_code_ns(w.code, count * len);
+  /* A block for each worker, be it a narrow one. */
+  int64_t unit = (int64_t)w.block, threads = cpu_team_size(run->team);
+  int64_t wide = (count + threads - 1) / threads;
+  wide = (wide + NARROWEST - 1) / NARROWEST * NARROWEST;
+  if (unit > wide) unit = wide;
+  int64_t parts = cpu_parts(run, ns, count, unit, &j.piece);
+  if (parts < 2) return some_cols(run, &w, 0, count);
+  cpu_run_share(run, cols_part, &j, parts);
+  return j.rc;
 }

@@ -83,7 +83,14 @@ typedef struct {
                    size_t n, int64_t f);
   void (*col_end)(void *out, void *state, size_t n, int64_t count);
   uint32_t lanes; /* largest n of col calls */
+  /* How the values of parts of a row make the value of the row. BLOCKS: parts
+   * are 2^k blocks of 4,096, the last may be less; merge combines n of them.
+   * FREE: rows on the values. PAIRS: rows on the best ones, which begin the
+   * state, beside the values. */
+  int split;
+  void (*merge)(void *out, const void *values, size_t n);
 } cpu_fold;
+enum { CPU_SPLIT_NEVER, CPU_SPLIT_FREE, CPU_SPLIT_PAIRS, CPU_SPLIT_BLOCKS };
 
 /* ---- lowered code (lower.c) --------------------------------------------- */
 /* A register is an index into run->reg, a table of addresses: first the links
@@ -144,6 +151,7 @@ typedef struct {
   uint32_t nphase, nport, nspread, nspill, nuniform, nunit;
   uint32_t col_lanes; /* largest block when lanes are outer points */
   int can_fail;       /* there is an index op */
+  double ns;          /* roughly, of a point */
   cpu_span uniform_step, row_load, row_store;
   cpu_phase *phase; /* nphase + 1; the last is a stage only */
   cpu_step *step;
@@ -266,6 +274,21 @@ static inline cpu_run *cpu_run_of(cpu_run *run, int worker) {
  * peer has the cancel word and the places of `run` now, but kinds, uniforms and
  * ports of an older launch. */
 int cpu_run_begins(const cpu_run *run, cpu_run *mine, int narg);
+
+/* ---- cost.c ------------------------------------------------------------- */
+/* Workers, with their runs, for a launch that takes one thread about ns; 1: it
+ * is not worth sharing. */
+int cpu_threads(cpu_run *run, double ns);
+/* Cuts points into parts of `piece` points, a multiple of unit. Returns the
+ * number of parts. */
+int64_t cpu_cut(const cpu_run *run, double ns, int threads, int64_t points,
+                int64_t unit, int64_t *piece);
+/* Both: 1 when the launch stays on the caller. */
+int64_t cpu_parts(cpu_run *run, double ns, int64_t points, int64_t unit,
+                  int64_t *piece);
+static inline double cpu_code_ns(const cpu_code *code, int64_t points) {
+  return code->ns * (double)points;
+}
 
 /* ---- axes of a launch (space.c) ----------------------------------------- */
 /* The launch's axes of a bit mask, joined where every used argument allows it;

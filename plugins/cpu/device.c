@@ -133,7 +133,7 @@ static int peer_fits(const cpu_run *run, cpu_run *peer) {
 }
 
 int cpu_run_peers(cpu_run *run) {
-  int n = 1, size = run->team ? cpu_team_size(run->team) : 1;
+  int n = 1, size = cpu_team_size(run->team);
   if (size < 2) return 1;
   if (!run->peer) {
     run->peer = get(run->source, PEERS);

@@ -106,6 +106,22 @@ typedef int64_t mask_f64 __attribute__((vector_size(VECTOR), aligned(8)));
       if (ends & CPU_LAST) ((T *)out)[r] = name##_##dt##_total(s);             \
     }                                                                          \
   }                                                                            \
+  /* As join and total do with blocks. */                                      \
+  static void name##_##dt##_merge(void *out, const void *values, size_t n) {   \
+    const T *x = values;                                                       \
+    T v, *level, kept[LEVELS];                                                 \
+    for (size_t i = 0; i + 1 < n; i++) {                                       \
+      v = x[i];                                                                \
+      level = kept;                                                            \
+      for (size_t b = i; b & 1; b /= 2) v = name##_##dt(*level++, v);          \
+      *level = v;                                                              \
+    }                                                                          \
+    v = x[n - 1];                                                              \
+    level = kept;                                                              \
+    for (size_t b = n - 1; b; b /= 2, level++)                                 \
+      if (b & 1) v = name##_##dt(*level, v);                                   \
+    *(T *)out = v;                                                             \
+  }                                                                            \
   /* As above for many outer points: lanes 0 to 15, then the levels. */        \
   typedef T name##_##dt##_grid[CPU_NARROW / LANES / sizeof(T)];                \
   BEGIN(name##_##dt, T, START_##start(dt, T))                                  \
@@ -154,9 +170,13 @@ typedef int64_t mask_f64 __attribute__((vector_size(VECTOR), aligned(8)));
   _Static_assert(sizeof(name##_##dt##_grid[LANES + LEVELS]) <=                 \
                      CPU_STATE * CPU_UNIT,                                     \
                  "a state holds the lanes and the levels");                    \
-  static const cpu_fold fold_##name##_##dt = {                                 \
-      name##_##dt##_rows, name##_##dt##_begin, name##_##dt##_step,             \
-      name##_##dt##_end, CPU_NARROW / LANES / sizeof(T)};
+  static const cpu_fold fold_##name##_##dt = {name##_##dt##_rows,              \
+                                              name##_##dt##_begin,             \
+                                              name##_##dt##_step,              \
+                                              name##_##dt##_end,               \
+                                              CPU_NARROW / LANES / sizeof(T),  \
+                                              CPU_SPLIT_BLOCKS,                \
+                                              name##_##dt##_merge};
 
 /* ---- folds that are free of order --------------------------------------- */
 static void free_end(void *out, void *state, size_t n, int64_t count) {
@@ -184,9 +204,13 @@ static void free_end(void *out, void *state, size_t n, int64_t count) {
     CPU_LANES_FREE                                                             \
     for (size_t i = 0; i < n; i++) d[i] = name##_##dt(d[i], b[i]);             \
   }                                                                            \
-  static const cpu_fold fold_##name##_##dt = {                                 \
-      name##_##dt##_rows, name##_##dt##_begin, name##_##dt##_step, free_end,   \
-      CPU_LANES};
+  static const cpu_fold fold_##name##_##dt = {name##_##dt##_rows,              \
+                                              name##_##dt##_begin,             \
+                                              name##_##dt##_step,              \
+                                              free_end,                        \
+                                              CPU_LANES,                       \
+                                              CPU_SPLIT_FREE,                  \
+                                              NULL};
 
 #define PLAIN(name, dt, T, start, expr)                                        \
   STEP_FN(name##_##dt, T, expr)                                                \
@@ -286,9 +310,13 @@ static void free_end(void *out, void *state, size_t n, int64_t count) {
     CPU_LANES_FREE                                                             \
     for (size_t i = 0; i < n; i++) d[i] = name##_##dt(x[i], y[i], d[i]);       \
   }                                                                            \
-  static const cpu_fold fold_##name##_##dt = {                                 \
-      name##_##dt##_rows, name##_##dt##_begin, name##_##dt##_step, free_end,   \
-      CPU_LANES};
+  static const cpu_fold fold_##name##_##dt = {name##_##dt##_rows,              \
+                                              name##_##dt##_begin,             \
+                                              name##_##dt##_step,              \
+                                              free_end,                        \
+                                              CPU_LANES,                       \
+                                              CPU_SPLIT_NEVER,                 \
+                                              NULL};
 
 /* ---- argmax and argmin -------------------------------------------------- */
 /* nan wins, then the larger (smaller) value, then the smaller position. */
@@ -359,8 +387,13 @@ static void free_end(void *out, void *state, size_t n, int64_t count) {
     name##_##dt##_##it##_lanes(best, d, v, at, n);                             \
   }                                                                            \
   static const cpu_fold fold_##name##_##dt##_##it = {                          \
-      name##_##dt##_##it##_rows, name##_##dt##_##it##_begin,                   \
-      name##_##dt##_##it##_step, free_end, CPU_LANES};
+      name##_##dt##_##it##_rows,                                               \
+      name##_##dt##_##it##_begin,                                              \
+      name##_##dt##_##it##_step,                                               \
+      free_end,                                                                \
+      CPU_LANES,                                                               \
+      CPU_SPLIT_PAIRS,                                                         \
+      NULL};
 #define ARG_PAIR(name, dt, T, OP)                                              \
   ARG(name, dt, T, i32, int32_t, OP) ARG(name, dt, T, i64, int64_t, OP)
 #define ARGMAX(name, dt, T, start, expr) ARG_PAIR(name, dt, T, >)

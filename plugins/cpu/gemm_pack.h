@@ -101,19 +101,24 @@ static void FN(copy_runs)(const T *from, const FN(run) * run, int count,
   }
   FN(cut_runs)(run, count, &p);
 #define CUT(n0, n1)                                                            \
-  if (p.n[0] == n0 && p.n[1] == n1) {                                          \
+  case n0 * 16 + n1:                                                           \
     FN(copy_pieces)(from, &p, n0, n1, depth, nk, out, width);                  \
-    return;                                                                    \
+    break;
+  switch (p.n[0] * 16 + p.n[1]) {
+    CUT(1, 0)
+    CUT(2, 0)
+    CUT(1, 1)
+    CUT(1, 2)
+    CUT(2, 1)
+    CUT(2, 2)
+    CUT(2, 3)
+    CUT(3, 2)
+    CUT(3, 3)
+  default:
+    FN(copy_pieces)(from, &p, p.n[0], p.n[1], depth, nk, out, width);
+    break;
   }
-  CUT(1, 0)
-  CUT(2, 0)
-  CUT(1, 1)
-  CUT(1, 2)
-  CUT(2, 1)
-  CUT(2, 2)
-  CUT(2, 3) CUT(3, 2) CUT(3, 3)
 #undef CUT
-      FN(copy_pieces)(from, &p, p.n[0], p.n[1], depth, nk, out, width);
 }
 #else
 static void FN(copy_runs)(const T *from, const FN(run) * run, int count,

@@ -40,6 +40,11 @@ void cpu_aim(cpu_run *run, const cpu_code *code, cpu_span span,
 void cpu_store(cpu_run *run, const cpu_code *code, cpu_span span,
                const cpu_space *space, const cpu_cursor *c, size_t n);
 
+/* The state of a shared job: the first failure. */
+static inline void cpu_job_end(tsh_status *rc, tsh_status one) {
+  if (one != TSH_OK) __atomic_store_n(rc, one, __ATOMIC_RELAXED);
+}
+
 /* Is there memory for the values that a row of n elements (or a block of so
  * many lanes times elements) keeps? */
 static inline int cpu_spill_fits(const cpu_run *run, const cpu_code *code,
@@ -77,6 +82,31 @@ static inline size_t cpu_block_at(const cpu_space *space, const cpu_cursor *c,
  * ready. */
 tsh_status cpu_walk(cpu_run *run, const cpu_code *code, const cpu_space *space,
                     int64_t p, int64_t count, size_t block);
+/* Rows on the way. Lanes are folded elements. */
+typedef struct {
+  const tsh_prog *prog;
+  const tsh_launch *launch;
+  const cpu_code *code;
+  const cpu_space *outer, *fold;
+  cpu_space all;      /* outer axes, then folded ones */
+  int64_t most;       /* rows of a block */
+  cpu_cursor row, at; /* in outer, in all */
+  size_t nrow;        /* rows of this block */
+} cpu_row_walk;
+
+/* What a run needs once: uniforms, kinds of ports. */
+void cpu_rows_begin(cpu_run *run, const cpu_row_walk *w);
+/* Row values that are there before pass p. */
+void cpu_rows_stage(cpu_run *run, const cpu_row_walk *w, uint32_t p);
+/* Folded elements [from, from + count) of the rows of a block, as if they were
+ * all. */
+tsh_status cpu_rows_pass(cpu_run *run, cpu_row_walk *w, const cpu_phase *ph,
+                         int64_t from, int64_t count);
+/* Is each row better shared than the rows? The number of threads, or 0. ns: of
+ * the launch. */
+int cpu_long_row(cpu_run *run, const cpu_row_walk *w, double ns);
+tsh_status cpu_long_rows(cpu_run *run, cpu_row_walk *w, double ns, int threads);
+
 tsh_status cpu_rows(cpu_run *run, const tsh_prog *prog,
                     const tsh_launch *launch, const cpu_space *outer,
                     const cpu_space *fold);

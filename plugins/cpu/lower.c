@@ -213,6 +213,7 @@ static tsh_status emit(cpu_lowering *l, tsh_err *err) {
   if (rc != TSH_OK) return rc;
   add_row_stores(l);
   l->code->nunit = l->unit;
+  l->code->ns = cpu_point_ns(l);
   if (CPU_LINKS + l->unit > UINT16_MAX)
     return kit_fail(err, TSH_EUNSUPPORTED, "the kernel needs %u slots, over %d",
                     l->unit, UINT16_MAX - CPU_LINKS);

@@ -82,7 +82,10 @@ tsh_status cpu_lack(const cpu_lowering *l, uint32_t i, tsh_err *err);
 tsh_status cpu_add_step(cpu_lowering *l, uint32_t i, int full, uint16_t d,
                         tsh_err *err);
 
+double cpu_point_ns(const cpu_lowering *l); /* cost.c */
+
 /* phase.c */
+uint16_t cpu_op_cost(int op, int compute);
 void cpu_find_members(cpu_lowering *l);
 void cpu_note_uses(cpu_lowering *l, uint32_t p);
 tsh_status cpu_add_phase(cpu_lowering *l, uint32_t p, tsh_err *err);

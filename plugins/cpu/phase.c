@@ -20,7 +20,7 @@ static void slot_give(cpu_lowering *l, uint16_t slot, uint32_t bytes) {
 
 /* ---- what is computed when ---------------------------------------------- */
 /* Rough cost of an op, in those of an addition. */
-static uint16_t op_cost(int op, int compute) {
+uint16_t cpu_op_cost(int op, int compute) {
   switch (op) {
   case TSH_OP_div:
   case TSH_OP_sqrt:
@@ -53,7 +53,7 @@ static void find_costs(cpu_lowering *l) {
     const tsh_inst *in = cpu_inst(l, i);
     uint32_t cost = 0;
     if (!cpu_is_full(l, i) || !cpu_is_class(in->op, KIT_MAP)) continue;
-    cost = op_cost(in->op, l->v[i].compute);
+    cost = cpu_op_cost(in->op, l->v[i].compute);
     for (int j = 0; j < cpu_arity(in->op); j++)
       cost += l->cost[cpu_operand(in, j)];
     l->cost[i] = (uint16_t)(cost < 1000 ? cost : 1000);

@@ -27,8 +27,12 @@ enum {
   STACK = 1 << 20,      /* bytes of a worker's */
   SPIN = 50 * 1000,     /* ns: how long workers look for the next job */
   LOOKS = 32,           /* between two looks at the clock */
-  TRIES = 24,           /* jobs that measure the lag */
-  PATIENCE = 20 * 1000, /* ns: of one of them */
+  MEASURES = 8,         /* of the lag */
+  BETWEEN = 32,         /* jobs between two of them */
+  TRIES = 8,            /* jobs of one of them */
+  PATIENCE = 10 * 1000, /* ns: of one job */
+  LEAST = 1000,         /* ns: jobs below are never shared */
+  MOST = 10 * 1000,     /* ns: and above always */
   AWAY = 32,            /* jobs of a caller that has moved */
   WAKE = 100 * 1000,    /* ns of work that are worth waking workers: the call
                            takes some 10, their way to a processor 30 or more */
@@ -58,11 +62,11 @@ struct cpu_team {
   int started; /* workers beside the caller */
   int spin;    /* is there a processor for each? */
   uint32_t forks;
-  double lag, least, owed; /* ns */
-  uint32_t unmeasured;     /* jobs while all were there */
-  int home, away;          /* processor without workers; jobs elsewhere */
-  cpu_set_t allowed;       /* when the team was opened */
-  worker *worker;          /* [size - 1] */
+  double lag, least, owed;     /* ns */
+  uint32_t together, measured; /* jobs while all were there, measurements */
+  int home, away;              /* processor without workers; jobs elsewhere */
+  cpu_set_t allowed;           /* when the team was opened */
+  worker *worker;              /* [size - 1] */
 };
 
 /* How often this process is the child of one that had teams. */
@@ -241,20 +245,23 @@ static void meet(void *job, int64_t part, int number) {
   }
 }
 
-/* The least of several, since one is longer whenever others use the machine.
- */
+/* The least of several at several times, since one is longer whenever others
+ * use the machine. */
 static void measure_lag(cpu_team *t) {
-  int64_t least = PATIENCE, begin = clock_ns(), now = begin;
-  for (int i = 0; i < TRIES && now - begin < 3 * PATIENCE; i++) {
+  double lag = t->lag;
+  int64_t now = clock_ns();
+  for (int i = 0; i < TRIES; i++) {
     int64_t from = now;
     meeting m = {0, (uint32_t)t->size, from + PATIENCE};
     share(t, meet, &m, t->size);
     now = clock_ns();
-    if (now - from < least) least = now - from;
+    if (now - from >= PATIENCE) break;
+    if (lag == 0 || (double)(now - from) < lag) lag = (double)(now - from);
   }
-  if (least == PATIENCE) return; /* later, then */
-  t->lag = (double)(least > 100 ? least : 100);
-  t->least = 5 * t->lag;
+  t->lag = lag;
+  if (lag > 0) t->least = 5 * lag;
+  if (t->least < LEAST) t->least = LEAST;
+  if (t->least > MOST) t->least = MOST;
 }
 
 /* ---- processors --------------------------------------------------------- */
@@ -336,10 +343,12 @@ int cpu_team_worth(cpu_team *t, double ns) {
   int started = t->forks == forks ? t->started : 0;
   int asleep = (int)__atomic_load_n(&t->sleepers, __ATOMIC_RELAXED);
   if (started && asleep < started) {
-    if (t->lag == 0 && t->spin && asleep == 0 &&
+    if (t->measured < MEASURES && t->spin && asleep == 0 &&
         __atomic_load_n(&t->arrived, __ATOMIC_RELAXED) == started &&
-        t->unmeasured++ % 64 == 0)
+        t->together++ % BETWEEN == 0) {
+      t->measured++;
       measure_lag(t);
+    }
     return ns >= t->least;
   }
   t->owed += ns;
@@ -351,7 +360,7 @@ int cpu_team_worth(cpu_team *t, double ns) {
 
 double cpu_team_lag(const cpu_team *t) { return t->lag; }
 
-int cpu_team_size(const cpu_team *t) { return t->size; }
+int cpu_team_size(const cpu_team *t) { return t ? t->size : 1; }
 
 void cpu_team_limit(cpu_team *t, int n) {
   __atomic_store_n(&t->limit, (uint16_t)n, __ATOMIC_RELAXED);
@@ -371,7 +380,7 @@ tsh_status cpu_team_open(int threads, cpu_team **out, tsh_err *err) {
   t->limit = CPU_TEAM_MOST;
   t->spin = t->size <= processors;
   t->forks = forks;
-  t->least = 2000;
+  t->least = 2 * LEAST;
   if (t->size > 1) t->worker = calloc((size_t)t->size - 1, sizeof *t->worker);
   if (t->size > 1 && !t->worker) t->size = 1;
   *out = t;

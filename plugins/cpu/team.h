@@ -19,7 +19,8 @@ enum { CPU_TEAM_MOST = 256 };
 tsh_status cpu_team_open(int threads, cpu_team **out, tsh_err *err);
 /* Waits for the workers' end. Takes NULL, and a team of before a fork. */
 void cpu_team_close(cpu_team *team);
-int cpu_team_size(const cpu_team *team); /* workers, the caller among them */
+/* Workers, the caller among them. Takes NULL. */
+int cpu_team_size(const cpu_team *team);
 
 /* From now on workers from n on take no part. */
 void cpu_team_limit(cpu_team *team, int n);

@@ -17,6 +17,7 @@ typedef struct {
   const char *path;   /* folders with ':' between; NULL: only the search
                          order below */
   int no_plugins;     /* leave exactly the builtin */
+  uint32_t threads;   /* that a plugin may use; 0: as many as it likes */
 } dev_options;
 
 /* Scans the search path (path, TSH_PLUGIN_PATH, the user's folder

@@ -1,9 +1,9 @@
 #!/bin/bash
 # Runs every test of one build folder: run-tests.sh BUILD [--asan]
 #
-# Finds: BUILD/tests/*.t (Criterion), tests/lua/*.lua (run by tsh),
-# tests/shell/*.sh, tsh-conform on each plugin, the graph fuzzer. Names that
-# begin with _ are helpers of the tests. --asan: a slow build, so fewer graphs.
+# Finds: BUILD/tests/*.t (Criterion), BUILD/tests/tsan/*.t, tests/lua/*.lua (run
+# by tsh), tests/shell/*.sh, tsh-conform on each plugin, the graph fuzzer. Names
+# that begin with _ are helpers of the tests. --asan: a slow build, so fewer graphs.
 # Tests read TSH (the program), TSH_BUILD, TSH_SOURCE and TSH_CONFORM.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -22,7 +22,7 @@ export TSH_CONFORM=$build/tests/conform/tsh-conform
 export LC_ALL=C.UTF-8
 export TSH_TEST_PLUGINS=$build/tests/fault/.libs
 # What the user who runs the tests has set or installed must not matter.
-unset TSH_DEVICE TSH_PLUGIN_PATH
+unset TSH_DEVICE TSH_THREADS TSH_PLUGIN_PATH
 export XDG_DATA_HOME=$logs/data
 
 # each KIND PATTERN COMMAND...: a suite per file; a kind without files fails.
@@ -39,11 +39,15 @@ each() {
 
 cd "$logs"
 each unit "$build/tests/*.t" env
+each threads "$build/tests/tsan/*.t" env
 each lua "$root/tests/lua/*.lua" "$TSH" run
 each shell "$root/tests/shell/*.sh" bash
 each conform "$build/plugins/*/.libs/*.so" "$TSH_CONFORM"
 suite fuzz/graphs "$build/tests/fuzz-graph" --graphs "$graphs" \
   --plugins "$build/plugins/example/.libs" --devices example,opaque
+TSH_SHARE_ALL=1 suite fuzz/threads "$build/tests/fuzz-graph" --threads 3 \
+  --graphs $((graphs / 4)) --seed 1000000 \
+  --plugins "$build/plugins/example/.libs" --devices example
 
 closing_line
 [ "$failed" = 0 ]

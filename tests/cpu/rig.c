@@ -146,9 +146,11 @@ tsh_status rig_run(const rig *r, rig_way way, int arg, uint8_t *out,
   k.arg_rank = r->rank;
   *at = -1;
   if (!cpu_isa_get(way.isa)) way.isa = "base";
-  rc = cpu_device_open(cpu_isa_get(way.isa), &cpu_system, NULL, &dev, &err);
+  const tsh_host host = {.size = sizeof host,
+                         .threads = way.force >> 8 ? way.force >> 8 : 1};
+  rc = cpu_device_open(cpu_isa_get(way.isa), &cpu_system, &host, &dev, &err);
   if (rc != TSH_OK) return rc;
-  dev->run.force = way.force;
+  dev->run.force = way.force & 255;
   if ((rc = p->compile(dev, &k, &prog, &err)) != TSH_OK) goto out;
   for (int i = 0; i < k.narg; i++) {
     if (!r->image[i]) continue;

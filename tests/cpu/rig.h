@@ -23,8 +23,9 @@ typedef struct {
 /* Ways to run that must give equal bits. */
 typedef struct {
   const char *isa;
-  uint32_t force;
+  uint32_t force; /* RIG_THREADS(n) among it: n of them, else one */
 } rig_way;
+#define RIG_THREADS(n) ((uint32_t)(n) << 8 | CPU_FORCE_SHARE)
 
 void rig_init(rig *r, int rank, int nfold);
 void rig_fini(rig *r);

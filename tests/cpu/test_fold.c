@@ -41,7 +41,11 @@ static void check(int op, int64_t n, uint32_t *seed) {
                                 {"base", CPU_FORCE_ROWS},
                                 {"v3", CPU_FORCE_COLS},
                                 {"base", CPU_FORCE_COLS},
-                                {"v3", 0}};
+                                {"v3", 0},
+                                {"v3", RIG_THREADS(2) | CPU_FORCE_ROWS},
+                                {"base", RIG_THREADS(3) | CPU_FORCE_ROWS},
+                                {"v3", RIG_THREADS(3) | CPU_FORCE_COLS},
+                                {"v3", RIG_THREADS(7)}};
   static uint8_t got[RIG_BYTES];
   rig r;
   int64_t at;
@@ -59,7 +63,7 @@ static void check(int op, int64_t n, uint32_t *seed) {
   int v = rig_inst(&r, TSH_OP_LOAD, TSH_f32, 0, 0, 0, (uint64_t)x, 0);
   v = rig_inst(&r, op, TSH_f32, v, 0, 0, 0, 0);
   rig_inst(&r, TSH_OP_STORE, 0, v, 0, 0, (uint64_t)y, TSH_ROW);
-  for (int i = 0; i < 5; i++) {
+  for (int i = 0; i < 9; i++) {
     cr_assert_eq(rig_run(&r, way[i], y, got, &at), TSH_OK);
     for (int row = 0; row < 3; row++) {
       float want = promised(op, in + row, n);

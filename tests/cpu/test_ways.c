@@ -28,8 +28,8 @@ static void same_in_all_ways(uint32_t seed, int fold, const rig_way *way,
       tsh_status rc = rig_run(&r, way[i], arg, got, &at);
       cr_assert_eq(rc, first, "seed %u, way %d: %d", seed, i, rc);
       cr_expect(memcmp(want, got, RIG_BYTES) == 0,
-                "seed %u, fold %d: way %d (%s, force %u) differs in argument "
-                "%d",
+                "seed %u, fold %d: way %d (%s, force %x) differs "
+                "in argument %d",
                 seed, fold, i, way[i].isa, way[i].force, arg);
     }
   }
@@ -37,9 +37,16 @@ static void same_in_all_ways(uint32_t seed, int fold, const rig_way *way,
 }
 
 Test(ways, maps_have_the_same_bits_on_every_instruction_set) {
-  static const rig_way way[] = {{"base", 0}, {"v3", 0}, {"v4", 0}};
+  static const rig_way way[] = {
+      {"base", 0},
+      {"v3", 0},
+      {"v4", 0},
+      {"v3", RIG_THREADS(2)},
+      {"base", RIG_THREADS(3)},
+      {"v3", RIG_THREADS(7)},
+  };
   for (uint32_t seed = 1; seed <= PROGRAMS; seed++)
-    same_in_all_ways(seed, 0, way, 3);
+    same_in_all_ways(seed, 0, way, sizeof way / sizeof *way);
 }
 
 Test(ways, folds_have_the_same_bits_in_all_ways) {
@@ -50,6 +57,10 @@ Test(ways, folds_have_the_same_bits_in_all_ways) {
       {"v3", CPU_FORCE_COLS},
       {"base", CPU_FORCE_COLS},
       {"v3", 0},
+      {"v3", RIG_THREADS(2) | CPU_FORCE_ROWS},
+      {"base", RIG_THREADS(3) | CPU_FORCE_COLS},
+      {"v3", RIG_THREADS(3) | CPU_FORCE_ROWS | CPU_FORCE_PLAIN},
+      {"v3", RIG_THREADS(7)},
       {"v4", CPU_FORCE_ROWS},
       {"v4", CPU_FORCE_COLS | CPU_FORCE_PLAIN},
       {"v4", 0},

@@ -3,7 +3,8 @@
  * A graph is a seed: the same choices are replayed against a planner that
  * fuses, one that runs op by op, and every plugin asked for. All NaNs are one
  * value. Usage: fuzz-graph [--graphs N] [--seed S] [--plugins DIR]
- *                          [--devices A,B] [--ops N] [-v]
+ *                          [--devices A,B] [--ops N] [--threads N] [-v]
+ * With TSH_SHARE_ALL set the threads share the smallest launch of the cpu.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@ typedef struct {
   unsigned long graphs, seed;
   const char *plugins, *devices;
   int ops, verbose;
+  unsigned threads;
 } options;
 
 static int parse(int argc, char **argv, options *o) {
@@ -39,6 +41,8 @@ static int parse(int argc, char **argv, options *o) {
       o->plugins = argv[++i];
     else if (more && !strcmp(argv[i], "--devices"))
       o->devices = argv[++i];
+    else if (more && !strcmp(argv[i], "--threads"))
+      o->threads = (unsigned)atoi(argv[++i]);
     else if (more && !strcmp(argv[i], "--ops"))
       o->ops = atoi(argv[++i]);
     else
@@ -203,6 +207,7 @@ int main(int argc, char **argv) {
   int n;
   if (!parse(argc, argv, &o)) return 2;
   dopt.path = o.plugins;
+  dopt.threads = o.threads;
   if (dev_set_new(&dopt, &set, &err) != TSH_OK) {
     fprintf(stderr, "fuzz-graph: %s\n", err.text);
     return 2;

@@ -42,6 +42,28 @@ gives '--seed repeats' 0 "$first"
 run "$TSH" --seed 8 -p 'rand(3)'
 lacks 'another --seed differs' "$out" "$first"
 
+# ---- threads ----
+# tasks CODE [OPTIONS]: what the code prints, then the threads of the process.
+tasks() {
+  run "$TSH" "${@:2}" -e "$1" -e 'local n = 0
+    for line in io.popen("ls /proc/" .. io.open("/proc/self/stat"):read("n") ..
+                         "/task"):lines() do n = n + 1 end
+    print(n)'
+}
+work='for i = 1, 200 do local x = (ones(1 << 20) + 1):sum():item() end'
+tasks '' --threads 4
+gives 'no thread is started for nothing' 0 1
+tasks 'print((ones(1000) + 1):sum():item())' --threads 4
+gives 'nor for little' 0 $'2000.0\n1'
+tasks "$work" --threads 1
+gives '--threads 1 starts none' 0 1
+tasks "$work" --threads 3
+gives '--threads 3 starts two' 0 3
+TSH_THREADS=4 tasks "$work"
+gives 'TSH_THREADS' 0 4
+TSH_THREADS=4 tasks "$work" --threads=2
+gives '--threads comes first' 0 2
+
 # ---- scripts ----
 cat >args.lua <<'END'
 #!/usr/bin/env tsh
@@ -89,6 +111,12 @@ run "$TSH" --seed x
 refuses 'bad seed' 2 "not 'x'"
 run "$TSH" --seed 99999999999999999999
 refuses 'a seed that is too large' 2 'below 2^63'
+for n in 0 -1 257 2x ''; do
+  run "$TSH" --threads "$n" -p 1
+  refuses "--threads '$n'" 2 "--threads needs a number from 1 to 256, not '$n'"
+done
+TSH_THREADS=two run "$TSH" -p 1
+refuses 'TSH_THREADS that is no number' 2 "TSH_THREADS needs a number"
 run "$TSH" run
 refuses 'run what?' 2 'run needs FILE'
 run "$TSH" run no.lua
