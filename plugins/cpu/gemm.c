@@ -310,7 +310,7 @@ static void choose_way(gemm *g) {
   if (g->n.rank != 1 || n < 8) return;
   if (m <= 4 && n >= 32 && g->b_column == 1)
     g->way = SWEEPS;
-  else if (m == 1 && g->k.rank == 1 && g->b_step == 1)
+  else if (m <= 4 && g->m.rank <= 1 && g->k.rank == 1 && g->b_step == 1)
     g->way = TURNS;
 }
 
@@ -327,7 +327,7 @@ static void choose_packing(const cpu_run *run, gemm *g) {
   int far = g->m.rank > 1 || g->k.rank > 1;
   g->far_a = far && n <= 128;
   g->pack_a = far && !g->far_a;
-  if (n >= 96 && (!near || !sets_a) && !far) g->pack_a = 1;
+  if (((n >= 256 && !near) || (n >= 96 && !sets_a)) && !far) g->pack_a = 1;
   g->pack_b = !line || g->k.rank > 1;
   if (m > 2 * 14 && (!near || !sets_b)) g->pack_b = 1;
 }

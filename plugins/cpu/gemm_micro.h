@@ -35,14 +35,21 @@ typedef void FN(micro)(const FN(work) * w);
 #define A_13      (p4 + row)
 #define NAME_2(r) VEC x##r = VZERO, y##r = VZERO;
 #define NAME_1(r) VEC y##r = VZERO;
-#define TAKE_2(r)                                                              \
+/* A full vector is not stored by mask: older machines do that slowly. */
+#define TAKE_FULL_2(r)                                                         \
+  x##r = VLOAD(c + (r)*w->c_row);                                              \
+  y##r = VLOAD(c + (r)*w->c_row + FN(VW));
+#define TAKE_MASKED_2(r)                                                       \
   x##r = VLOAD(c + (r)*w->c_row);                                              \
   y##r = VLOADM(mask, c + (r)*w->c_row + FN(VW));
-#define TAKE_1(r) y##r = VLOADM(mask, c + (r)*w->c_row);
-#define STORE_2(r)                                                             \
+#define TAKE_MASKED_1(r) y##r = VLOADM(mask, c + (r)*w->c_row);
+#define STORE_FULL_2(r)                                                        \
+  VSTORE(c + (r)*w->c_row, x##r);                                              \
+  VSTORE(c + (r)*w->c_row + FN(VW), y##r);
+#define STORE_MASKED_2(r)                                                      \
   VSTORE(c + (r)*w->c_row, x##r);                                              \
   VSTOREM(mask, c + (r)*w->c_row + FN(VW), y##r);
-#define STORE_1(r) VSTOREM(mask, c + (r)*w->c_row, y##r);
+#define STORE_MASKED_1(r) VSTOREM(mask, c + (r)*w->c_row, y##r);
 #define STEP_2(r)                                                              \
   v = VALL(*(const T *)A_##r);                                                 \
   x##r = VFMA(v, b0, x##r);                                                    \
@@ -69,7 +76,7 @@ typedef void FN(micro)(const FN(work) * w);
     const char *fetch = (const char *)w->fetch;                                \
     ROWS_OF(NAME_##nv)                                                         \
     if (!w->first) {                                                           \
-      ROWS_OF(TAKE_##nv)                                                       \
+      ROWS_OF(TAKE_##kind##_##nv)                                              \
     }                                                                          \
     while (left > 0) {                                                         \
       int64_t k = left < 2 * piece ? left : piece;                             \
@@ -86,8 +93,8 @@ typedef void FN(micro)(const FN(work) * w);
         p0 += step, p1 += step, p2 += step, p3 += step, p4 += step;            \
       } while (--k > 0);                                                       \
     }                                                                          \
-    (void)p1, (void)p2, (void)p3, (void)p4, (void)row;                         \
-    ROWS_OF(STORE_##nv)                                                        \
+    (void)mask, (void)p1, (void)p2, (void)p3, (void)p4, (void)row;             \
+    ROWS_OF(STORE_##kind##_##nv)                                               \
   }
 /* The same with offsets. */
 #define FAR_2(r)                                                               \
@@ -104,14 +111,14 @@ typedef void FN(micro)(const FN(work) * w);
     int64_t b_step = w->b_step, left = w->depth;                               \
     ROWS_OF(NAME_##nv)                                                         \
     if (!w->first) {                                                           \
-      ROWS_OF(TAKE_##nv)                                                       \
+      ROWS_OF(TAKE_MASKED_##nv)                                                \
     }                                                                          \
     for (int64_t k = 0; k < left; k++, b += b_step) {                          \
       const T *p = a + steps[k];                                               \
       B_MASKED_##nv;                                                           \
       ROWS_OF(FAR_##nv)                                                        \
     }                                                                          \
-    ROWS_OF(STORE_##nv)                                                        \
+    ROWS_OF(STORE_MASKED_##nv)                                                 \
   }
 
 #define ROWS_1(X)  X(0)
@@ -178,10 +185,12 @@ static inline void FN(multiply)(int64_t rows, const FN(work) * w) {
 #undef A_13
 #undef NAME_1
 #undef NAME_2
-#undef TAKE_1
-#undef TAKE_2
-#undef STORE_1
-#undef STORE_2
+#undef TAKE_FULL_2
+#undef TAKE_MASKED_2
+#undef TAKE_MASKED_1
+#undef STORE_FULL_2
+#undef STORE_MASKED_2
+#undef STORE_MASKED_1
 #undef STEP_1
 #undef STEP_2
 #undef B_FULL_2

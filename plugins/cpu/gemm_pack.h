@@ -101,16 +101,24 @@ static void FN(copy_runs)(const T *from, const FN(run) * run, int count,
   }
   FN(cut_runs)(run, count, &p);
 #define CUT(n0, n1)                                                            \
-  if (p.n[0] == n0 && p.n[1] == n1) {                                          \
+  case n0 * 16 + n1:                                                           \
     FN(copy_pieces)(from, &p, n0, n1, depth, nk, out, width);                  \
-    return;                                                                    \
+    break;
+  switch (p.n[0] * 16 + p.n[1]) {
+    CUT(1, 0)
+    CUT(2, 0)
+    CUT(1, 1)
+    CUT(1, 2)
+    CUT(2, 1)
+    CUT(2, 2)
+    CUT(2, 3)
+    CUT(3, 2)
+    CUT(3, 3)
+  default:
+    FN(copy_pieces)(from, &p, p.n[0], p.n[1], depth, nk, out, width);
+    break;
   }
-  CUT(1, 0)
-  CUT(2, 0)
-  CUT(1, 1)
-  CUT(1, 2) CUT(2, 1) CUT(2, 2) CUT(2, 3) CUT(3, 2) CUT(3, 3)
 #undef CUT
-      FN(copy_pieces)(from, &p, p.n[0], p.n[1], depth, nk, out, width);
 }
 #else
 static void FN(copy_runs)(const T *from, const FN(run) * run, int count,
@@ -125,18 +133,16 @@ static void FN(copy_runs)(const T *from, const FN(run) * run, int count,
 
 /* ---- depth in runs ------------------------------------------------------ */
 #ifdef VZERO
-/* n <= VW lanes by nk elements of depth. cut: no lane behind them is written.
- */
+/* n <= VW lanes by nk elements of depth. */
 static void FN(turn_run)(const T *from, const int64_t *lane, int64_t n,
-                         int64_t nk, T *out, int64_t width, int cut) {
+                         int64_t nk, T *out, int64_t width) {
   enum { VW = FN(VW) };
   const T *column[VW];
-  VMASK lanes = FN(first_lanes)(n);
   for (int j = 0; j < VW; j++) column[j] = from + lane[j < n ? j : 0];
   for (int64_t k = 0; k < nk; k += VW) {
     VEC r[VW];
     int64_t left = nk - k;
-    if (left >= VW && !cut) {
+    if (left >= VW) {
       for (int j = 0; j < VW; j++) r[j] = VLOAD(column[j] + k);
       FN(turn)(r);
       for (int i = 0; i < VW; i++) VSTORE(out + (k + i) * width, r[i]);
@@ -144,26 +150,23 @@ static void FN(turn_run)(const T *from, const int64_t *lane, int64_t n,
       VMASK mask = FN(first_lanes)(left);
       for (int j = 0; j < VW; j++) r[j] = VLOADM(mask, column[j] + k);
       FN(turn)(r);
-      for (int i = 0; i < VW && i < left; i++)
-        if (cut)
-          VSTOREM(lanes, out + (k + i) * width, r[i]);
-        else
-          VSTORE(out + (k + i) * width, r[i]);
+      for (int i = 0; i < VW; i++)
+        if (i < left) VSTORE(out + (k + i) * width, r[i]);
     }
   }
 }
 
-/* A second group of lanes that is not whole must not write into the next row,
- * where the first has been already. */
+/* The last lanes come first: what they write behind their row is where the
+ * first lanes of the next row go. */
 static void FN(turn_runs)(const T *from, const int64_t *lane, int64_t n,
                           const int64_t *depth, int64_t nk, T *out,
                           int64_t width) {
   enum { VW = FN(VW) };
   for (int64_t k = 0, run; k < nk; k += run) {
     run = FN(run_of)(depth + k, nk - k);
-    for (int64_t j = 0; j < n; j += VW) FN(turn_run)
+    for (int64_t j = (n - 1) / VW * VW; j >= 0; j -= VW) FN(turn_run)
     (from + depth[k], lane + j, n - j < VW ? n - j : VW, run,
-     out + k * width + j, width, j > 0 && j + VW > width);
+     out + k * width + j, width);
   }
 }
 

@@ -218,39 +218,64 @@ static tsh_status FN(sweep)(cpu_run *run, gemm *g, const gemm_block *at) {
   return gemm_tail(run, g, at);
 }
 
-/* Columns that are contiguous along k, one row: squares are turned on the way,
- * and nothing is packed. */
+/* Columns that are contiguous along k, by few rows: squares are turned on the
+ * way, and nothing is packed. */
 #ifdef VZERO
-static void FN(turned_columns)(const gemm *g, const T *a, const T *b, int64_t n,
-                               T *c) {
+static inline __attribute__((always_inline)) void
+FN(turned_rows)(const gemm *g, int rows, const T *a, const T *b, int64_t n,
+                T *c) {
   enum { VW = FN(VW) };
-  int64_t depth = g->k.points;
+  int64_t depth = g->k.points, left = depth % VW;
   const T *column[VW];
-  VEC acc = VZERO, r[VW];
+  VEC acc[4] = {VZERO, VZERO, VZERO, VZERO}, x[VW];
   for (int j = 0; j < VW; j++) column[j] = b + (j < n ? j : 0) * g->b_column;
   for (int64_t k = 0; k + VW <= depth; k += VW, a += VW * g->a_step) {
     for (int j = 0; j < VW; j++) {
       __builtin_prefetch(column[j] + k + 4 * VW);
-      r[j] = VLOAD(column[j] + k);
+      x[j] = VLOAD(column[j] + k);
     }
-    FN(turn)(r);
-    for (int i = 0; i < VW; i++) acc = VFMA(VALL(a[i * g->a_step]), r[i], acc);
+    FN(turn)(x);
+    for (int i = 0; i < VW; i++)
+      for (int r = 0; r < rows; r++)
+        acc[r] = VFMA(VALL(a[r * g->a_row + i * g->a_step]), x[i], acc[r]);
   }
-  int64_t left = depth % VW;
   VMASK mask = FN(first_lanes)(left);
-  for (int j = 0; j < VW; j++) r[j] = VLOADM(mask, column[j] + depth - left);
-  FN(turn)(r);
+  for (int j = 0; j < VW; j++) x[j] = VLOADM(mask, column[j] + depth - left);
+  FN(turn)(x);
   for (int i = 0; i < VW; i++)
-    if (i < left) acc = VFMA(VALL(a[i * g->a_step]), r[i], acc);
-  VSTOREM(FN(first_lanes)(n), c, acc);
+    for (int r = 0; r < rows; r++)
+      if (i < left)
+        acc[r] = VFMA(VALL(a[r * g->a_row + i * g->a_step]), x[i], acc[r]);
+  mask = FN(first_lanes)(n);
+  for (int r = 0; r < rows; r++) VSTOREM(mask, c + r * g->c_row, acc[r]);
+}
+
+static void FN(turned_columns)(const gemm *g, const T *a, const T *b, int64_t n,
+                               T *c) {
+  switch (g->m.points) {
+  case 1:
+    FN(turned_rows)(g, 1, a, b, n, c);
+    break;
+  case 2:
+    FN(turned_rows)(g, 2, a, b, n, c);
+    break;
+  case 3:
+    FN(turned_rows)(g, 3, a, b, n, c);
+    break;
+  default:
+    FN(turned_rows)(g, 4, a, b, n, c);
+    break;
+  }
 }
 #else
 static void FN(turned_columns)(const gemm *g, const T *a, const T *b, int64_t n,
                                T *c) {
-  for (int64_t j = 0; j < n; j++) c[j] = 0;
-  for (int64_t k = 0; k < g->k.points; k++)
-    for (int64_t j = 0; j < n; j++)
-      c[j] = VFMA(a[k * g->a_step], b[j * g->b_column + k], c[j]);
+  for (int64_t r = 0; r < g->m.points; r++, a += g->a_row, c += g->c_row) {
+    for (int64_t j = 0; j < n; j++) c[j] = 0;
+    for (int64_t k = 0; k < g->k.points; k++)
+      for (int64_t j = 0; j < n; j++)
+        c[j] = VFMA(a[k * g->a_step], b[j * g->b_column + k], c[j]);
+  }
 }
 #endif
 

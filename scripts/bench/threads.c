@@ -144,7 +144,7 @@ static void open_bench(bench *b, uint32_t threads, const task *k, int64_t n) {
                        .arg_class = class_,
                        .arg_rank = rank};
   b->p = tsh_cpu_query(TSH_ABI_MAJOR, TSH_ABI_MINOR);
-  need(cpu_device_open(cpu_isa_best(), &cpu_system, &host, &b->dev, &err),
+  need(cpu_device_open(cpu_isa_best(&err), &cpu_system, &host, &b->dev, &err),
        &err);
   need(b->p->compile(b->dev, &kernel, &b->prog, &err), &err);
   for (int i = 0; i < 3; i++) {

@@ -6,7 +6,7 @@
 
 #include "rig.h"
 
-enum { DENSE, TURNED, GAPS, REVERSED, LAYOUTS };
+enum { DENSE, TURNED, GAPS, REVERSED, MIRRORED, LAYOUTS };
 
 typedef struct {
   int dtype;
@@ -24,6 +24,10 @@ static void matrix(rig *r, int arg, int layout, int row_axis, int column_axis,
   if (layout == REVERSED) {
     s[row_axis] = -columns;
     r->offset[arg] = (rows - 1) * columns;
+  }
+  if (layout == MIRRORED) {
+    s[column_axis] = -1;
+    r->offset[arg] = columns - 1;
   }
   s[0] = layout == GAPS ? 2 * rows * columns + rows : rows * columns;
 }
@@ -54,8 +58,17 @@ static void add_tail(rig *r, const shape *s, int dot, uint32_t *seed) {
   rig_inst(r, TSH_OP_STORE, 0, v, 0, 0, (uint64_t)c, TSH_ROW);
 }
 
+/* Does an image hold such a matrix, with gaps? */
+static int fits(const shape *s, int64_t rows, int64_t columns) {
+  return s->batch * (2 * rows * columns + rows) *
+             (int64_t)kit_dtype_bytes(s->dtype) <=
+         1 << 16;
+}
+
 static void product(rig *r, const shape *s, uint32_t *seed) {
   rig_init(r, 4, 1);
+  if (!fits(s, s->m, s->k) || !fits(s, s->k, s->n) || !fits(s, s->m, s->n))
+    r->bytes = RIG_BYTES;
   r->k.flags = TSH_HINT_DOT;
   r->ext[0] = s->batch, r->ext[1] = s->m, r->ext[2] = s->n, r->ext[3] = s->k;
   int a = rig_arg(r, s->dtype), b = rig_arg(r, s->dtype);
@@ -103,13 +116,6 @@ static void check(const shape *s, uint32_t *seed) {
   rig_fini(&r);
 }
 
-/* Does an image hold such a matrix, with gaps? */
-static int fits(const shape *s, int64_t rows, int64_t columns) {
-  return s->batch * (2 * rows * columns + rows) *
-             (int64_t)kit_dtype_bytes(s->dtype) <=
-         1 << 16;
-}
-
 Test(gemm, every_shape_and_layout_has_the_bits_of_the_plain_form) {
   static const int64_t size[] = {1, 2, 3, 5, 6, 7, 8, 15, 16, 17, 31, 33, 50};
   uint32_t seed = 99;
@@ -129,6 +135,21 @@ Test(gemm, every_shape_and_layout_has_the_bits_of_the_plain_form) {
   }
 }
 
+/* Tiles that are cut at every row and column. */
+Test(gemm, every_edge_has_the_bits_of_the_plain_form) {
+  uint32_t seed = 95;
+  for (int m = 1; m <= 40; m++)
+    for (int n = 1 + m % 2; n <= 40; n += 2) {
+      shape s = {.dtype = rig_below(&seed, 2) ? TSH_f32 : TSH_f64, .batch = 1};
+      s.m = m, s.n = n, s.k = 1 + rig_below(&seed, 40);
+      s.layout_a = rig_below(&seed, LAYOUTS);
+      s.layout_b = rig_below(&seed, LAYOUTS);
+      s.layout_c = rig_below(&seed, LAYOUTS);
+      s.tail = rig_below(&seed, 4) == 0;
+      check(&s, &seed);
+    }
+}
+
 /* Beyond one block of rows, columns and depth. */
 Test(gemm, blocks_meet_without_a_seam) {
   static const shape big[] = {
@@ -142,6 +163,17 @@ Test(gemm, blocks_meet_without_a_seam) {
       {TSH_f32, 1, 1, 3000, 2, 0, 0, 0, 1},
       {TSH_f32, 1, 3000, 1, 2, 0, 0, 0, 1},
       {TSH_f32, 3, 100, 17, 30, 0, 0, 0, 1},
+      /* More than a layer of depth; rows packed, columns kept packed. */
+      {TSH_f32, 1, 20, 30, 1300, DENSE, DENSE, DENSE, 0},
+      {TSH_f32, 1, 20, 30, 1300, GAPS, TURNED, TURNED, 1},
+      {TSH_f64, 1, 15, 33, 530, TURNED, TURNED, DENSE, 0},
+      {TSH_f32, 1, 400, 100, 60, DENSE, GAPS, DENSE, 0},
+      {TSH_f32, 1, 400, 100, 60, TURNED, TURNED, DENSE, 1},
+      {TSH_f64, 1, 260, 40, 25, REVERSED, GAPS, GAPS, 0},
+      {TSH_f32, 2, 1, 40, 100, DENSE, TURNED, DENSE, 0},
+      {TSH_f64, 1, 4, 40, 105, DENSE, TURNED, DENSE, 1},
+      {TSH_f32, 1, 90, 3, 131, DENSE, TURNED, TURNED, 0},
+      {TSH_f32, 1, 200, 300, 100, DENSE, DENSE, DENSE, 0},
   };
   uint32_t seed = 98;
   for (size_t i = 0; i < sizeof big / sizeof *big; i++) check(&big[i], &seed);
@@ -180,7 +212,7 @@ Test(gemm, a_bad_position_has_its_number) {
     same_as_plain(&r, "index");
     static uint8_t bytes[RIG_BYTES];
     int64_t bad;
-    cr_expect_eq(rig_run(&r, (rig_way){"v3", 0}, out, bytes, &bad), TSH_EINDEX);
+    cr_expect_eq(rig_run(&r, (rig_way){"v4", 0}, out, bytes, &bad), TSH_EINDEX);
     cr_expect_eq(bad, (3 * n + 2) * k);
     rig_fini(&r);
   }
@@ -211,5 +243,79 @@ Test(gemm, a_convolution_has_the_bits_of_the_plain_form) {
     rig_inst(&r, TSH_OP_STORE, 0, d, 0, 0, (uint64_t)y, TSH_ROW);
     same_as_plain(&r, "convolution");
     rig_fini(&r);
+  }
+}
+
+/* ---- passes of a convolution -------------------------------------------- */
+typedef struct {
+  int64_t n, c, o, h, w, ky, kx, step; /* of the output: h and w */
+} layer;
+
+/* Axes n o y x; c ky kx. flip: filters [c][o], turned by half. */
+static void forward(rig *r, const layer *l, int flip) {
+  int64_t wide = (l->w - 1) * l->step + l->kx;
+  int64_t plane = ((l->h - 1) * l->step + l->ky) * wide, taps = l->ky * l->kx;
+  int64_t ext[7] = {l->n, l->o, l->h, l->w, l->c, l->ky, l->kx};
+  int64_t sx[7] = {l->c * plane, 0, wide * l->step, l->step, plane, wide, 1};
+  int64_t sw[7] = {0, l->c * taps, 0, 0, taps, l->kx, 1};
+  int64_t sy[7] = {l->o * l->h * l->w, l->h * l->w, l->w, 1, 0, 0, 0};
+  if (flip) {
+    sw[1] = taps, sw[4] = l->o * taps, sw[5] = -l->kx, sw[6] = -1;
+    r->offset[1] = taps - 1;
+  }
+  memcpy(r->ext, ext, sizeof ext);
+  memcpy(r->stride[0], sx, sizeof sx);
+  memcpy(r->stride[1], sw, sizeof sw);
+  memcpy(r->stride[2], sy, sizeof sy);
+}
+
+/* Axes o c ky kx; n y x. */
+static void weights(rig *r, const layer *l) {
+  int64_t wide = l->w + l->kx - 1, plane = (l->h + l->ky - 1) * wide;
+  int64_t ext[7] = {l->o, l->c, l->ky, l->kx, l->n, l->h, l->w};
+  int64_t sx[7] = {0, plane, wide, 1, l->c * plane, wide, 1};
+  int64_t sg[7] = {l->h * l->w, 0, 0, 0, l->o * l->h * l->w, l->w, 1};
+  int64_t sw[7] = {l->c * l->ky * l->kx, l->ky * l->kx, l->kx, 1, 0, 0, 0};
+  memcpy(r->ext, ext, sizeof ext);
+  memcpy(r->stride[0], sx, sizeof sx);
+  memcpy(r->stride[1], sg, sizeof sg);
+  memcpy(r->stride[2], sw, sizeof sw);
+}
+
+static void check_pass(const layer *l, int pass, int dtype, uint32_t *seed) {
+  char what[96];
+  rig r;
+  rig_init(&r, 7, 3);
+  r.bytes = RIG_BYTES;
+  r.k.flags = TSH_HINT_DOT;
+  for (int i = 0; i < 3; i++) rig_image_tame(&r, rig_arg(&r, dtype), seed);
+  if (pass < 2)
+    forward(&r, l, pass);
+  else
+    weights(&r, l);
+  int a = rig_inst(&r, TSH_OP_LOAD, dtype, 0, 0, 0, 0, 0);
+  int b = rig_inst(&r, TSH_OP_LOAD, dtype, 0, 0, 0, 1, 0);
+  int swap = rig_below(seed, 2);
+  int v = rig_inst(&r, TSH_OP_dot, dtype, swap ? b : a, swap ? a : b, 0, 0, 0);
+  if (rig_below(seed, 3) == 0)
+    v = rig_inst(&r, TSH_OP_relu, dtype, v, 0, 0, 0, 0);
+  rig_inst(&r, TSH_OP_STORE, 0, v, 0, 0, 2, TSH_ROW);
+  snprintf(what, sizeof what, "pass %d, n %d c %d o %d %dx%d by %dx%d step %d",
+           pass, (int)l->n, (int)l->c, (int)l->o, (int)l->h, (int)l->w,
+           (int)l->ky, (int)l->kx, (int)l->step);
+  same_as_plain(&r, what);
+  rig_fini(&r);
+}
+
+Test(gemm, every_pass_of_a_convolution_has_the_bits_of_the_plain_form) {
+  uint32_t seed = 94;
+  for (int i = 0; i < 90; i++) {
+    int pass = i % 3;
+    layer l = {.n = 1 + rig_below(&seed, 4), .c = 1 + rig_below(&seed, 6)};
+    l.o = 1 + rig_below(&seed, 20);
+    l.h = 1 + rig_below(&seed, 8), l.w = 1 + rig_below(&seed, 30);
+    l.ky = 1 + rig_below(&seed, 3), l.kx = 1 + rig_below(&seed, 5);
+    l.step = pass == 0 ? 1 + rig_below(&seed, 2) : 1;
+    check_pass(&l, pass, i % 4 ? TSH_f32 : TSH_f64, &seed);
   }
 }

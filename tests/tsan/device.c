@@ -117,7 +117,8 @@ static tsh_dev *open_device(uint32_t threads, const uint32_t *cancel) {
       .size = sizeof host, .cancel = cancel, .threads = threads};
   tsh_err err = {.size = sizeof err};
   tsh_dev *dev;
-  need(cpu_device_open(cpu_isa_best(), &cpu_system, &host, &dev, &err), &err);
+  need(cpu_device_open(cpu_isa_best(&err), &cpu_system, &host, &dev, &err),
+       &err);
   dev->run.force = CPU_FORCE_SHARE;
   return dev;
 }

@@ -1,11 +1,17 @@
-/* bench_gemm.c - speed of the matrix product beside the machine's limits:
- * bench-gemm [ISA [THREADS [WORD]]], rows whose name holds WORD. Times are the
- * least of many; of this thread's processor, or of the wall with two. */
+/* gemm.c - speed of the cpu plugin's matrix product beside the machine's
+ * limits, which are measured beside each row: clocks and neighbours change.
+ *
+ *   make -C build scripts/bench/gemm
+ *   build/scripts/bench/gemm [ISA [THREADS [WORD]]]
+ *
+ * ISA: base, v3 or v4, the best if not given. WORD: only rows whose name holds
+ * it. Times are the least of many: of this thread's processor, or of the wall
+ * with two threads. "NN+": with bias and relu; T: that operand transposed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
+#include "peak.h"
 #include "device.h"
 
 const tsh_plugin *tsh_cpu_query(uint32_t major, uint32_t minor);
@@ -101,9 +107,9 @@ static double time_of(tsh_dev *dev, const product *p, const tsh_prog *prog,
   batch.nlaunch = guess > 50e-6 ? 1 : (uint32_t)(50e-6 / guess) + 1;
   for (uint32_t i = 0; i < batch.nlaunch; i++) launch[i] = one;
   for (int i = 0; i < 2000 && (i < 5 || all < 0.15); i++) {
-    double from = threads > 1 ? bench_wall_time() : bench_cpu_time();
+    double from = threads > 1 ? peak_wall_time() : peak_cpu_time();
     if (cpu->submit(dev, &batch, &ticket, &err) != TSH_OK) return 0;
-    double took = threads > 1 ? bench_wall_time() : bench_cpu_time();
+    double took = threads > 1 ? peak_wall_time() : peak_cpu_time();
     took -= from;
     if (took < best) best = took;
     all += took;
@@ -148,9 +154,8 @@ typedef struct {
   int threads;
 } table;
 
-/* The peak is measured beside each row: clocks and neighbours change. */
 static double peak(const table *t, const product *p) {
-  return bench_fma_peak(t->isa->name, p->dtype == TSH_f64, t->threads);
+  return peak_fma(t->isa->name, p->dtype == TSH_f64, t->threads);
 }
 
 static void show(const table *t, const product *p) {
@@ -162,7 +167,7 @@ static void show(const table *t, const product *p) {
          p->flops / took * 1e-9, 100 * p->flops / took / most);
   if (p->bytes > 0)
     printf("  %5.1f GB/s, %3.0f %% of reading", p->bytes / took * 1e-9,
-           100 * p->bytes / took / bench_read_speed((uint64_t)p->bytes));
+           100 * p->bytes / took / peak_read((uint64_t)p->bytes));
   printf("\n");
   fflush(stdout);
 }
@@ -276,7 +281,7 @@ int main(int argc, char **argv) {
              .threads = argc > 2 ? atoi(argv[2]) : 1,
              .word = argc > 3 ? argv[3] : NULL};
   if (!t.isa || t.threads < 1 || t.threads > 2) {
-    fprintf(stderr, "bench-gemm: %s\n",
+    fprintf(stderr, "gemm: %s\n",
             t.isa ? "1 or 2 threads" : "this machine cannot run that");
     return 1;
   }
@@ -286,7 +291,7 @@ int main(int argc, char **argv) {
   printf("%s; kernels: %s, threads: %d\n", props.name, t.isa->name, t.threads);
   for (int d = 0; d < 2; d++)
     printf("fma %s: %.1f GF/s\n", d ? "f64" : "f32",
-           bench_fma_peak(t.isa->name, d, t.threads) * 1e-9);
+           peak_fma(t.isa->name, d, t.threads) * 1e-9);
   squares(&t);
   layers(&t);
   convolutions(&t);

@@ -1,5 +1,5 @@
-/* bench_peak.c - see bench.h. */
-#include "bench.h"
+/* peak.c - see peak.h. */
+#include "peak.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -15,8 +15,8 @@ static double seconds(clockid_t clock) {
   clock_gettime(clock, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
-double bench_cpu_time(void) { return seconds(CLOCK_THREAD_CPUTIME_ID); }
-double bench_wall_time(void) { return seconds(CLOCK_MONOTONIC); }
+double peak_cpu_time(void) { return seconds(CLOCK_THREAD_CPUTIME_ID); }
+double peak_wall_time(void) { return seconds(CLOCK_MONOTONIC); }
 
 /* ---- fma ---------------------------------------------------------------- */
 enum { CHAINS = 14, STEPS = 4000, LIMIT = 40 };
@@ -58,7 +58,7 @@ static void *beside(void *fn) {
   return NULL;
 }
 
-double bench_fma_peak(const char *isa, int is_double, int threads) {
+double peak_fma(const char *isa, int is_double, int threads) {
   double flops = 0, best = 1e9;
   void (*fn)(void) = loop_of(isa, is_double, &flops);
   pthread_t other;
@@ -66,9 +66,9 @@ double bench_fma_peak(const char *isa, int is_double, int threads) {
   stop = 0;
   int two = threads > 1 && pthread_create(&other, NULL, beside, &fn) == 0;
   for (int i = 0; i < LIMIT; i++) {
-    double from = two ? bench_wall_time() : bench_cpu_time();
+    double from = two ? peak_wall_time() : peak_cpu_time();
     fn();
-    double took = (two ? bench_wall_time() : bench_cpu_time()) - from;
+    double took = (two ? peak_wall_time() : peak_cpu_time()) - from;
     if (took < best) best = took;
   }
   stop = 1;
@@ -77,14 +77,14 @@ double bench_fma_peak(const char *isa, int is_double, int threads) {
 }
 
 /* ---- reading ------------------------------------------------------------ */
-double bench_read_speed(uint64_t bytes) {
+double peak_read(uint64_t bytes) {
   uint64_t n = bytes / 8, reps = 1 + (4u << 20) / (bytes + 1);
   uint64_t *p = aligned_alloc(64, n * 8 + 64);
   double best = 1e9;
   if (!p) return 0;
   memset(p, 1, n * 8);
   for (int t = 0; t < 20; t++) {
-    double from = bench_cpu_time();
+    double from = peak_cpu_time();
     uint64_t sum[16] = {0};
     for (uint64_t r = 0; r < reps; r++) {
       for (uint64_t i = 0; i + 16 <= n; i += 16)
@@ -92,7 +92,7 @@ double bench_read_speed(uint64_t bytes) {
       __asm__ volatile("" ::: "memory");
     }
     for (int l = 0; l < 16; l++) sink = sink + (double)sum[l];
-    double took = (bench_cpu_time() - from) / (double)reps;
+    double took = (peak_cpu_time() - from) / (double)reps;
     if (took < best) best = took;
   }
   free(p);
