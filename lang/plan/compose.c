@@ -15,6 +15,19 @@ static tsh_status check_positions(const char *op, const plan_node *at,
                   plan_dtype_name(at->dtype));
 }
 
+/* Positions as i64; what is above is none, and stays so. */
+static tsh_status wide_positions(plan *p, plan_node *y, plan_node **out,
+                                 tsh_err *err) {
+  plan_operand in[2] = {operand_of(y), operand_int(INT64_MAX)};
+  plan_node *low = NULL;
+  tsh_status rc;
+  if (y->dtype != TSH_u64) return plan_cast(p, y, TSH_i64, out, err);
+  if ((rc = plan_map(p, TSH_OP_minimum, in, 2, &low, err)) != TSH_OK) return rc;
+  rc = plan_cast(p, low, TSH_i64, out, err);
+  node_temp(p, low);
+  return rc;
+}
+
 tsh_status plan_index(plan *p, plan_node *y, int64_t n, plan_node **out,
                       tsh_err *err) {
   plan_operand in[2];
@@ -22,7 +35,7 @@ tsh_status plan_index(plan *p, plan_node *y, int64_t n, plan_node **out,
   tsh_status rc;
   *out = NULL;
   if ((rc = check_positions("index", y, err)) != TSH_OK) return rc;
-  if ((rc = plan_cast(p, y, TSH_i64, &wide, err)) != TSH_OK) return rc;
+  if ((rc = wide_positions(p, y, &wide, err)) != TSH_OK) return rc;
   in[0] = operand_of(wide);
   in[1] = operand_int(n);
   rc = record_map(p, TSH_OP_index, TSH_i64, wide->d, wide->shape, in, 2, out,
@@ -48,6 +61,15 @@ static tsh_status record_call(plan *p, int op, plan_node *const *in, int n,
   r->nin = (uint16_t)n;
   for (int i = 0; i < n; i++) r->in[i] = operand_of(node_ref(in[i]));
   return trace_record(p, r, out, err);
+}
+
+/* x, a temporary that is replaced, in another dtype. */
+static tsh_status step_cast(plan *p, plan_node **x, int dtype, tsh_err *err) {
+  plan_node *y = NULL;
+  tsh_status rc = plan_cast(p, *x, dtype, &y, err);
+  node_temp(p, *x);
+  *x = y;
+  return rc;
 }
 
 /* Shape of x with `axis` replaced by the axes of at. */
@@ -94,7 +116,8 @@ tsh_status plan_index_add(plan *p, plan_node *x, plan_node *at, plan_node *v,
                           int axis, plan_node **out, tsh_err *err) {
   const plan_shape *s =
       taken_shape(p, "index_add", x->shape, at->shape, axis, err);
-  plan_node *in[3] = {x, NULL, NULL}, *cast = NULL;
+  plan_node *in[3] = {NULL, NULL, NULL}, *cast = NULL;
+  int dtype = plan_is_half(x->dtype) ? TSH_f32 : x->dtype;
   tsh_status rc = TSH_OK;
   char a[200], b[200];
   *out = NULL;
@@ -104,11 +127,14 @@ tsh_status plan_index_add(plan *p, plan_node *x, plan_node *at, plan_node *v,
                     shape_text(v->shape, a, sizeof a),
                     shape_text(s, b, sizeof b));
   TRY(check_positions("index_add", at, err));
+  TRY(plan_cast(p, x, dtype, &in[0], err));
   TRY(plan_to(p, at, x->d, &in[1], err));
-  TRY(plan_cast(p, v, x->dtype, &cast, err));
+  TRY(plan_cast(p, v, dtype, &cast, err));
   TRY(plan_to(p, cast, x->d, &in[2], err));
   TRY(record_call(p, TSH_OP_index_add, in, 3, axis, x->shape, out, err));
+  TRY(step_cast(p, out, x->dtype, err));
 out:
+  plan_drop(p, in[0]);
   plan_drop(p, in[1]);
   plan_drop(p, in[2]);
   plan_drop(p, cast);
@@ -135,11 +161,17 @@ static int64_t folded_count(const plan_shape *s, uint32_t axes) {
   return n;
 }
 
-/* Floats stay, everything else becomes f32; owned. */
+/* f64 stays, everything else becomes f32, in which sums of halves are computed,
+ * too; owned. */
 static tsh_status as_float(plan *p, plan_node *x, plan_node **out,
                            tsh_err *err) {
-  int is_float = plan_dtype_kind(x->dtype) == TSH_KIND_FLOAT;
-  return plan_cast(p, x, is_float ? x->dtype : TSH_f32, out, err);
+  return plan_cast(p, x, x->dtype == TSH_f64 ? TSH_f64 : TSH_f32, out, err);
+}
+
+/* The result y of such a computation on x, back in x's half dtype. */
+static tsh_status as_half(plan *p, const plan_node *x, plan_node **y,
+                          tsh_err *err) {
+  return plan_is_half(x->dtype) ? step_cast(p, y, x->dtype, err) : TSH_OK;
 }
 
 tsh_status plan_mean(plan *p, plan_node *x, uint32_t axes, int keep,
@@ -151,6 +183,7 @@ tsh_status plan_mean(plan *p, plan_node *x, uint32_t axes, int keep,
   TRY(as_float(p, x, &f, err));
   TRY(plan_fold(p, TSH_OP_sum, f, axes, keep, &s, err));
   TRY(step_map(p, TSH_OP_div, &s, &n, err));
+  TRY(as_half(p, x, &s, err));
   *out = s;
 out:
   node_temp(p, f);
@@ -172,6 +205,7 @@ tsh_status plan_var(plan *p, plan_node *x, uint32_t axes, int keep,
   TRY(step_map(p, TSH_OP_square, &d, NULL, err));
   TRY(plan_fold(p, TSH_OP_sum, d, axes, keep, &s, err));
   TRY(step_map(p, TSH_OP_div, &s, &n, err));
+  TRY(as_half(p, x, &s, err));
   *out = s;
 out:
   node_temp(p, f);
@@ -207,7 +241,10 @@ static tsh_status softmax(plan *p, plan_node *x, int axis, int log,
   plan_operand in[2];
   tsh_status rc = TSH_OK;
   *out = NULL;
-  if (x->shape->count == 0) return as_float(p, x, out, err);
+  if (x->shape->count == 0) {
+    rc = as_float(p, x, out, err);
+    return rc ? rc : as_half(p, x, out, err);
+  }
   TRY(shifted(p, x, axes, &d, err));
   in[0] = operand_of(d);
   TRY(plan_map(p, TSH_OP_exp, in, 1, &e, err));
@@ -216,6 +253,7 @@ static tsh_status softmax(plan *p, plan_node *x, int axis, int log,
   in[0] = operand_of(log ? d : e);
   in[1] = operand_of(s);
   TRY(plan_map(p, log ? TSH_OP_sub : TSH_OP_div, in, 2, out, err));
+  TRY(as_half(p, x, out, err));
 out:
   node_temp(p, d);
   node_temp(p, e);
@@ -362,14 +400,31 @@ out:
   return rc;
 }
 
+/* The sum over the shared axis is one of f32, rounded once. */
+static tsh_status matmul_half(plan *p, plan_node *a, plan_node *b, int half,
+                              plan_node **out, tsh_err *err) {
+  plan_node *x = NULL, *y = NULL;
+  tsh_status rc = TSH_OK;
+  TRY(plan_cast(p, a, TSH_f32, &x, err));
+  TRY(plan_cast(p, b, TSH_f32, &y, err));
+  TRY(plan_matmul(p, x, y, out, err));
+  TRY(step_cast(p, out, half, err));
+out:
+  node_temp(p, x);
+  node_temp(p, y);
+  return rc;
+}
+
 tsh_status plan_matmul(plan *p, plan_node *a, plan_node *b, plan_node **out,
                        tsh_err *err) {
+  int dtype = plan_promote(a->dtype, b->dtype);
   plan_node *x = NULL, *y = NULL;
   tsh_status rc = matmul_shapes(a, b, err);
   uint32_t rank;
   *out = NULL;
   if (rc != TSH_OK) return rc;
   if ((rc = matmul_batches(p, a, b, err)) != TSH_OK) return rc;
+  if (plan_is_half(dtype)) return matmul_half(p, a, b, dtype, out, err);
   if (a->shape->rank == 1 || b->shape->rank == 1)
     return matmul_vector(p, a, b, out, err);
   rank = a->shape->rank > b->shape->rank ? a->shape->rank : b->shape->rank;
