@@ -18,8 +18,8 @@ int verify_graph(const graph *gr, char *text, size_t size) {
         FAULT("node %u (%s): operand %u has another shape", i,
               plan_ops[n->op].name, k);
       const gnode *base = &gr->g[graph_base(gr, n->in[k])];
-      if (graph_is_compute(n) && n->kind != G_TO &&
-          !graph_is_generator(base) && base->device != n->device)
+      if (graph_is_compute(n) && n->kind != G_TO && !graph_is_generator(base) &&
+          base->device != n->device)
         FAULT("node %u (%s): operand %u is on another device", i,
               plan_ops[n->op].name, k);
     }

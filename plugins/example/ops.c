@@ -94,7 +94,8 @@ static int slot_of(int dtype) {
 /* The opaque device stores and converts bf16 but has no other op on it: what it
  * lacks is computed by cpu. */
 #define LACKS(id)                                                              \
-  (OPAQUE && (id) != TSH_OP_cast && (id) != TSH_OP_copy ? TSH_BIT(TSH_bf16) : 0u)
+  (OPAQUE && (id) != TSH_OP_cast && (id) != TSH_OP_copy ? TSH_BIT(TSH_bf16)    \
+                                                        : 0u)
 #define ROW(id, name, class, arity, takes, ...)                                \
   [id] = ((id) == TSH_OP_random ? TSH_BIT(TSH_i64) : (TYPES_##class(takes))) & \
          ~LACKS(id),
