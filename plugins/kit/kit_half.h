@@ -24,7 +24,8 @@ static inline float kit_half_float(uint32_t u) {
   return x;
 }
 
-/* b where the condition c (0 or 1) holds, else a. */
+/* b where the condition c (0 or 1) holds, else a. Conditions compare with a
+ * sign, which old vector units can. */
 static inline uint32_t kit_half_pick(uint32_t c, uint32_t b, uint32_t a) {
   return (b & (0 - c)) | (a & (c - 1));
 }
@@ -33,7 +34,8 @@ static inline uint32_t kit_half_pick(uint32_t c, uint32_t b, uint32_t a) {
 static inline uint32_t kit_bf16_rounded(float x) {
   uint32_t u = kit_half_bits(x);
   uint32_t near = u + 0x7fff + (u >> 16 & 1);
-  return kit_half_pick((u & 0x7fffffff) > 0x7f800000, 0x7fc00000, near) &
+  return kit_half_pick((int32_t)(u & 0x7fffffff) > 0x7f800000, 0x7fc00000,
+                       near) &
          0xffff0000;
 }
 
@@ -64,9 +66,9 @@ static inline uint16_t kit_f32_to_f16(float x) {
   uint32_t u = kit_half_bits(x), a = u & 0x7fffffff;
   uint32_t small = kit_half_bits(kit_half_float(a) + 0.5f) - KIT_F32_HALF;
   uint32_t usual = (a + 0xfff + (a >> 13 & 1) - 0x38000000) >> 13;
-  uint32_t h = kit_half_pick(a < KIT_F16_NORMAL, small, usual);
-  h = kit_half_pick(a >= KIT_F16_OVER, 0x7c00, h);
-  h = kit_half_pick(a > KIT_F32_INF, 0x7e00, h);
+  uint32_t h = kit_half_pick((int32_t)a < KIT_F16_NORMAL, small, usual);
+  h = kit_half_pick((int32_t)a >= KIT_F16_OVER, 0x7c00, h);
+  h = kit_half_pick((int32_t)a > KIT_F32_INF, 0x7e00, h);
   return (uint16_t)(h | (u >> 16 & 0x8000));
 }
 
@@ -74,17 +76,17 @@ static inline float kit_round_f16(float x) {
   uint32_t u = kit_half_bits(x), a = u & 0x7fffffff;
   uint32_t small = kit_half_bits((kit_half_float(a) + 0.5f) - 0.5f);
   uint32_t usual = (a + 0xfff + (a >> 13 & 1)) & 0xffffe000;
-  uint32_t r = kit_half_pick(a < KIT_F16_NORMAL, small, usual);
-  r = kit_half_pick(a >= KIT_F16_OVER, KIT_F32_INF, r);
-  r = kit_half_pick(a > KIT_F32_INF, 0x7fc00000, r);
+  uint32_t r = kit_half_pick((int32_t)a < KIT_F16_NORMAL, small, usual);
+  r = kit_half_pick((int32_t)a >= KIT_F16_OVER, KIT_F32_INF, r);
+  r = kit_half_pick((int32_t)a > KIT_F32_INF, 0x7fc00000, r);
   return kit_half_float(r | (u & 0x80000000));
 }
 
 static inline float kit_f16_to_f32(uint16_t h) {
-  uint32_t a = h & 0x7fff, high = a >= 0x7c00;
+  uint32_t a = h & 0x7fff, high = (int32_t)a >= 0x7c00;
   uint32_t small = kit_half_bits(kit_half_float(KIT_F32_HALF | a) - 0.5f);
   uint32_t usual = (a << 13) + kit_half_pick(high, 0x70000000, 0x38000000);
-  uint32_t r = kit_half_pick(a < 0x400, small, usual);
+  uint32_t r = kit_half_pick((int32_t)a < 0x400, small, usual);
   return kit_half_float(r | ((uint32_t)h & 0x8000) << 16);
 }
 
