@@ -397,7 +397,8 @@ end
 --- digits as they need. compress=true: an npz is deflated. metadata={k="v"}:
 --- strings for safetensors. NumPy has no bf16: safetensors has.
 --- The old file is there until the new one is whole on the disk, whatever
---- happens in between. Links are followed, permissions stay. A pipe or
+--- happens in between; a process that is killed leaves a part of the new one,
+--- .tsh-..., beside it. Links are followed, permissions stay. A pipe or
 --- /dev/stdout is written to as it is.
 --- Example: write("m.safetensors", params, {metadata = {epoch = "3"}})
 local function write(path, value, options)
