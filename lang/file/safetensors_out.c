@@ -67,10 +67,16 @@ static void add_quoted(text *t, const char *s) {
  * --------------------------------------------------------------- */
 
 static const char *dtype_name(int dtype) {
-#define SAFE_X(name, number, bits)                                             \
-  if (number && dtype == number) return #name;
-  SAFE_DTYPES(SAFE_X)
+  static const struct {
+    const char *name;
+    int dtype; /* 0: none of ours */
+  } list[] = {
+#define SAFE_X(name, number, bits) {#name, number},
+      SAFE_DTYPES(SAFE_X)
 #undef SAFE_X
+  };
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+    if (list[i].dtype && list[i].dtype == dtype) return list[i].name;
   return NULL;
 }
 

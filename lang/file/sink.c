@@ -95,18 +95,21 @@ static void temporary_name(char *out, size_t size) {
 }
 
 static tsh_status open_temporary(sink *s, mode_t mode, tsh_err *err) {
-  for (int i = 0; i < 100; i++) {
+  int why = EEXIST;
+  for (int i = 0; i < 100 && (why == EEXIST || why == EINTR); i++) {
     char name[32];
     temporary_name(name, sizeof name);
     s->temporary = beside(s->target, name, strlen(name));
     if (!s->temporary) return fail(s, ENOMEM, err);
     s->fd = open(s->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (s->fd >= 0) return TSH_OK;
+    why = errno;
     free(s->temporary);
     s->temporary = NULL;
-    if (errno != EEXIST && errno != EINTR) break;
   }
-  return fail(s, errno, err);
+  if (why == ENOENT || why == ENOTDIR) return fail(s, why, err);
+  return dev_fail(err, TSH_EIO, "%.400s: no new file in its folder: %s",
+                  s->path, strerror(why));
 }
 
 /* As the old file: who owns it (where that is allowed), who may read it. */
@@ -144,7 +147,8 @@ static tsh_status open_target(sink *s, tsh_err *err) {
     } while (s->fd < 0 && errno == EINTR);
     return s->fd >= 0 ? TSH_OK : fail(s, errno, err);
   }
-  if (access(s->target, W_OK) != 0) return fail(s, errno, err);
+  if (faccessat(AT_FDCWD, s->target, W_OK, AT_EACCESS) != 0)
+    return fail(s, errno, err);
   rc = open_temporary(s, 0600, err);
   return rc == TSH_OK ? take_rights(s, &old, err) : rc;
 }

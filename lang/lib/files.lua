@@ -227,20 +227,16 @@ end
 --- read(path, {labels=, dtype=, device=, flat=, skip=, format=}): the tensors
 --- in a file: .csv (also .tsv, .txt), .npy, .npz, .safetensors, idx (also
 --- .gz). Its first bytes say what it is, else format="csv" or the ending.
----
 --- npy, idx: one tensor, in the dtype that the file has, or as dtype.
----
 --- npz, safetensors: a table. A name like "layers.1.w" becomes nested keys,
 --- t.layers[1].w; a part that is a whole number is an integer key. flat=true
 --- keeps the names. Of a model in several files, read the index that names
 --- them, model.safetensors.index.json. The second result of safetensors is its metadata, a table
 --- of strings. skip=true leaves out what has a dtype that tsh has not.
----
 --- csv: f32 [rows, columns], and the array of names when the file begins with
 --- a line in which no field is a number. Separators are comma, semicolon, tab
 --- or blanks; an empty field is nan. labels=true: the last column, whole
 --- numbers, is a second tensor i64 [rows]; labels 0, 1, ... become 1, 2, ...
----
 --- Nothing in a file is executed, and what is damaged is refused.
 --- Example: local x, y = read("digits.csv", {labels = true})
 local function read(path, options)
@@ -397,13 +393,12 @@ end
 --- one tensor, .npz and .safetensors a table of tensors, also nested: names
 --- are the keys with "." between, "layers.1.w". Two tensors of one name, and
 --- what is no tensor, are errors.
----
 --- header={"a","b"}: names of the columns of a csv, whose numbers have as many
 --- digits as they need. compress=true: an npz is deflated. metadata={k="v"}:
 --- strings for safetensors. NumPy has no bf16: safetensors has.
----
 --- The old file is there until the new one is whole on the disk, whatever
---- happens in between. Links are followed, permissions stay. A pipe or
+--- happens in between; a process that is killed leaves a part of the new one,
+--- .tsh-..., beside it. Links are followed, permissions stay. A pipe or
 --- /dev/stdout is written to as it is.
 --- Example: write("m.safetensors", params, {metadata = {epoch = "3"}})
 local function write(path, value, options)

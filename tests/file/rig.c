@@ -78,9 +78,12 @@ static tsh_status shorten(tsh_status rc) {
 static tsh_status read_entry(file *f, int64_t i, int dtype, char *to,
                              uint64_t room) {
   const file_entry *e = file_at(f, i);
-  uint32_t was = plan_dtype_bytes(e->dtype), each = plan_dtype_bytes(dtype);
-  uint64_t n = was ? e->bytes / was * each : 0, piece = room / each * each;
+  uint64_t each, n, piece;
   tsh_status rc = file_begin(f, i, dtype, &rig_err);
+  if (rc != TSH_OK) return rc;
+  each = plan_dtype_bytes(dtype);
+  n = e->bytes / plan_dtype_bytes(e->dtype) * each;
+  piece = room / each * each;
   while (rc == TSH_OK && n) {
     uint64_t now = n < piece ? n : piece;
     rc = file_take(f, to, now, &rig_err);
