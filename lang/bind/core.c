@@ -288,6 +288,11 @@ static int core_fail(lua_State *L) {
   return lt_fail_text(L, NULL, luaL_checkstring(L, 1), hint);
 }
 
+static int core_note(lua_State *L) {
+  lt_note("%s", luaL_checkstring(L, 1));
+  return 0;
+}
+
 static int core_set_saves(lua_State *L) {
   plan_set_saves(lt_of(L)->plan, arg_op(L, 1),
                  (uint32_t)luaL_checkinteger(L, 2));
@@ -321,10 +326,17 @@ int lt_open_tsh_core(lua_State *L) {
                                  {"randn_key", core_randn_key},
                                  {"rand_key_uniform", core_uniform},
                                  {"fail", core_fail},
+                                 {"note", core_note},
                                  {"set_saves", core_set_saves},
                                  {"ops", lt_tsh_ops},
                                  {"functions", lt_functions_list},
-                                 {"read_csv", lt_read_csv},
+                                 {"file_open", lt_file_open},
+                                 {"file_close", lt_file_close},
+                                 {"file_entries", lt_file_entries},
+                                 {"file_notes", lt_file_notes},
+                                 {"file_take", lt_file_take},
+                                 {"file_table", lt_read_csv},
+                                 {"file_write", lt_file_write},
                                  {NULL, NULL}};
   luaL_newlib(L, own);
   return 1;

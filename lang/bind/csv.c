@@ -18,18 +18,18 @@ static file_table *push_holder(lua_State *L) {
   return t;
 }
 
-/* read_csv(path, labels): data f32 [rows, columns], labels i64 [rows] or nil,
- * the list of column names or nil. */
+/* file_table(who, file, labels): data f32 [rows, columns], labels i64 [rows]
+ * or nil, the list of column names or nil. who: the function for messages. */
 int lt_read_csv(lua_State *L) {
-  const char *path = luaL_checkstring(L, 1);
-  int labels = lua_toboolean(L, 2);
+  const char *who = luaL_checkstring(L, 1);
+  file *f = lt_file_get(L, 2);
+  int labels = lua_toboolean(L, 3);
   lt *l = lt_of(L);
   file_table *t = push_holder(L);
   int64_t dim[2];
   tsh_err err = {.size = sizeof err};
-  if (file_csv_read(path, labels, t, &err) != TSH_OK)
-    return lt_fail_text(L, NULL, lua_pushfstring(L, "read: %s", err.text),
-                        NULL);
+  if (file_csv_take(f, labels, t, &err) != TSH_OK)
+    return lt_raise_as(L, who, &err, NULL);
   dim[0] = t->rows;
   dim[1] = t->columns;
   lt_begin(L);

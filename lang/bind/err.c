@@ -236,6 +236,18 @@ int lt_raise(lua_State *L, const tsh_err *err, const char *hint, ...) {
   return throw(L, &p, nargs);
 }
 
+int lt_raise_as(lua_State *L, const char *name, const tsh_err *err,
+                const char *hint) {
+  parts p = {.code = err->code, .fact = "", .anonymous = 1, .hint = hint};
+  if (err->code == TSH_ECANCELLED) lt_stop_point(L);
+  luaL_checkstack(L, 20, NULL);
+  p.name = name;
+  p.site = lt_site(L);
+  push_why(L, err);
+  lua_pushfstring(L, "%s: %s", name, lua_tostring(L, -1));
+  return throw(L, &p, 0);
+}
+
 void lt_stop_point(lua_State *L) {
   parts p = {.code = TSH_ECANCELLED, .fact = "", .anonymous = 1};
   if (!lt_of(L)->interrupted) return;

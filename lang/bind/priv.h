@@ -252,6 +252,9 @@ void lt_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * caret points at, NULL: that name. */
 int lt_fail_text(lua_State *L, const char *word, const char *why,
                  const char *hint);
+/* Raises err as the error of a function of the library: "name: " in front. */
+int lt_raise_as(lua_State *L, const char *name, const tsh_err *err,
+                const char *hint);
 
 /* gc.c */
 int lt_gc_balance(lua_State *L); /* what device bytes call for; did it? */
@@ -334,11 +337,18 @@ void lt_shape_open(lua_State *L);
 void lt_functions_open(lua_State *L, int globals, int methods, int own);
 int lt_functions_list(lua_State *L); /* pushes the table as Lua tables */
 
-/* tsh.c, core.c, tape.c, csv.c, lib.c */
+/* tsh.c, core.c, tape.c, csv.c, file.c, write.c, lib.c */
 int lt_tsh_ops(lua_State *L);
 int lt_op_find(const char *name); /* 0: there is none */
 const char *lt_op_name(int op);
 int lt_read_csv(lua_State *L);
+int lt_file_open(lua_State *L);
+int lt_file_close(lua_State *L);
+int lt_file_entries(lua_State *L);
+int lt_file_notes(lua_State *L);
+int lt_file_take(lua_State *L);
+int lt_file_write(lua_State *L);
+struct file *lt_file_get(lua_State *L, int i); /* that is open */
 int lt_open_tsh(lua_State *L);
 int lt_open_tsh_core(lua_State *L);
 int lt_tape_open(lua_State *L);

@@ -1,11 +1,10 @@
 /* csv.c - tables of numbers in text. The file is read whole, then walked once,
  * line by line and field by field; nothing is ever written into the text. */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "file.h"
+#include "format.h"
 #include "num.h"
 
 #define TRY(call)                                                              \
@@ -15,51 +14,29 @@
 
 /* ---- the file ----------------------------------------------------------- */
 
-typedef struct {
-  char *bytes; /* owned; a 0 follows the last */
-  size_t size, room;
-} content;
-
-/* Room for one more chunk and the closing 0. */
-static int content_grow(content *t) {
-  enum { FIRST = 1 << 16 };
-  size_t room = t->room ? t->room * 2 : FIRST;
-  char *bytes = room > t->room ? realloc(t->bytes, room) : NULL;
-  if (!bytes) return 0;
-  t->bytes = bytes;
-  t->room = room;
-  return 1;
-}
-
-static tsh_status content_fill(content *t, FILE *f, const char *path,
-                               tsh_err *err) {
-  size_t got;
-  do {
-    if (t->room - t->size < 2 && !content_grow(t))
-      return dev_fail(err, TSH_ENOMEM, "%s: no memory for %zu bytes of text",
-                      path, t->size);
-    got = fread(t->bytes + t->size, 1, t->room - t->size - 1, f);
-    t->size += got;
-  } while (got);
-  t->bytes[t->size] = 0;
-  if (ferror(f)) return dev_fail(err, TSH_EIO, "%s: %s", path, strerror(errno));
-  return TSH_OK;
-}
-
-static tsh_status content_read(content *t, const char *path, tsh_err *err) {
-  FILE *f = fopen(path, "rb");
-  tsh_status rc;
-  if (!f && errno == ENOMEM)
-    return dev_fail(err, TSH_ENOMEM, "%s: %s", path, strerror(errno));
-  if (!f) return dev_fail(err, TSH_EIO, "%s: %s", path, strerror(errno));
-  rc = content_fill(t, f, path, err);
-  fclose(f);
-  return rc;
+/* All bytes of the file, and a closing 0. Owned; NULL: see *rc. */
+static char *content_read(const stream *s, tsh_status *rc, tsh_err *err) {
+  unsigned char magic[2] = {0};
+  char *text = s->size < PTRDIFF_MAX ? malloc((size_t)s->size + 1) : NULL;
+  if (!text) {
+    *rc = dev_fail(err, TSH_ENOMEM, "%.400s: no memory for %llu bytes of text",
+                   s->path, (unsigned long long)s->size);
+    return NULL;
+  }
+  *rc = stream_read(s, 0, text, s->size, err);
+  if (*rc == TSH_OK && s->size >= 2) memcpy(magic, text, 2);
+  if (magic[0] == 0x1f && magic[1] == 0x8b)
+    *rc = stream_fail(s, err, "compressed text; gunzip it first");
+  text[s->size] = 0;
+  if (*rc == TSH_OK) return text;
+  free(text);
+  return NULL;
 }
 
 /* ---- lines and fields ---------------------------------------------------- */
 
 typedef struct {
+  const stream *s;
   const char *path, *next, *end; /* what is left of the text */
   const char *line, *line_end;   /* the line at hand, its end without \r\n */
   int64_t number;                /* of this line, from 1 */
@@ -199,20 +176,27 @@ static int field_whole(const field *f, int64_t *out) {
   return file_num_whole(&p, f->end, out) && p == f->end;
 }
 
-/* Counts the fields of the line; *numbers: each is a number or empty. */
-static tsh_status survey(const walk *w, int64_t *count, int *numbers,
+/* Counts the fields of the line; *named: it is not empty, and none of its
+ * fields is a number. */
+static tsh_status survey(const walk *w, int64_t *count, int *named,
                          tsh_err *err) {
   const char *at = w->line;
+  int numbers = 0, words = 0;
   tsh_status rc = TSH_OK;
   field f;
   float x;
   *count = 0;
-  *numbers = 1;
   while (rc == TSH_OK && at) {
     rc = take_field(w, &at, &f, err);
-    if (rc == TSH_OK && !field_float(&f, &x)) *numbers = 0;
+    if (rc == TSH_OK && f.begin != f.end) {
+      if (field_float(&f, &x))
+        numbers++;
+      else
+        words++;
+    }
     ++*count;
   }
+  *named = words && !numbers;
   return rc;
 }
 
@@ -317,16 +301,16 @@ out:
  * they are names. */
 static tsh_status begin(walk *w, filling *x, tsh_err *err) {
   tsh_status rc = TSH_OK;
-  int numbers = 0;
+  int named = 0;
   if (!next_full_line(w))
     return dev_fail(err, TSH_EINVAL, "%s: there is nothing in it", w->path);
   w->comma = find_comma(w);
-  TRY(survey(w, &x->fields, &numbers, err));
+  TRY(survey(w, &x->fields, &named, err));
   if (x->labels && x->fields < 2)
     return fail_at(w, w->line, "one column, labels need one more", err);
   x->t->columns = x->fields - x->labels;
   TRY(set_room(w, x, 16, err));
-  rc = numbers ? read_row(w, x, err) : read_header(w, x, err);
+  rc = named ? read_header(w, x, err) : read_row(w, x, err);
 out:
   return rc;
 }
@@ -343,24 +327,42 @@ static tsh_status parse(walk *w, filling *x, tsh_err *err) {
                     w->path);
   if (has_mark(w, "\xef\xbb\xbf", 3)) w->next += 3;
   TRY(begin(w, x, err));
-  while (next_full_line(w)) TRY(read_row(w, x, err));
+  while (next_full_line(w)) {
+    if (w->number % 4096 == 0) TRY(stream_go_on(w->s, err));
+    TRY(read_row(w, x, err));
+  }
 out:
   return rc;
 }
 
-tsh_status file_csv_read(const char *path, int labels, file_table *out,
-                         tsh_err *err) {
-  content t = {0};
+static tsh_status read_table(const stream *s, int labels, file_table *out,
+                             tsh_err *err) {
   filling x = {.t = out, .labels = labels != 0};
   tsh_status rc;
+  char *text;
   memset(out, 0, sizeof *out);
-  rc = content_read(&t, path, err);
-  if (rc == TSH_OK) {
-    walk w = {.path = path, .next = t.bytes, .end = t.bytes + t.size};
+  text = content_read(s, &rc, err);
+  if (text) {
+    walk w = {.s = s, .path = s->path, .next = text, .end = text + s->size};
     rc = parse(&w, &x, err);
   }
-  free(t.bytes);
+  free(text);
   if (rc != TSH_OK) file_table_free(out);
+  return rc;
+}
+
+tsh_status file_csv_take(file *f, int labels, file_table *out, tsh_err *err) {
+  return read_table(&f->s, labels, out, err);
+}
+
+tsh_status file_csv_read(const char *path, int labels, file_table *out,
+                         tsh_err *err) {
+  stream s;
+  tsh_status rc;
+  memset(out, 0, sizeof *out);
+  rc = stream_open(&s, path, NULL, err);
+  if (rc == TSH_OK) rc = read_table(&s, labels, out, err);
+  stream_close(&s);
   return rc;
 }
 

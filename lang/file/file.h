@@ -5,6 +5,102 @@
 
 #include "plan.h"
 
+/* X(name, what it is) */
+#define FILE_FORMATS(X)                                                        \
+  X(csv, "text")                                                               \
+  X(idx, "an idx file")                                                        \
+  X(npy, "an npy file")                                                        \
+  X(npz, "an npz archive")                                                     \
+  X(safetensors, "a safetensors file")
+
+#define FILE_X(name, doc) FILE_##name,
+enum { FILE_UNKNOWN = 0, FILE_FORMATS(FILE_X) FILE_NFORMATS };
+#undef FILE_X
+
+const char *file_format_name(int format); /* "npy"; "?" when unknown */
+int file_format_find(const char *name);   /* FILE_UNKNOWN when unknown */
+
+/* ---- reading ---------------------------------------------------------------
+ * A file is opened and checked whole: its list of entries is right, and what
+ * an entry claims lies within the file. Then elements are read. Errors begin
+ * with the path and say what is wrong where. TSH_EIO: cannot be read;
+ * TSH_EINVAL: not what it should be; TSH_ENOMEM; TSH_ECANCELLED. --- */
+typedef struct {
+  char *name;  /* UTF-8 without zero bytes; "" in idx, npy */
+  char *why;   /* NULL, or why tsh cannot read the elements */
+  int foreign; /* with why: no tensor at all, as a text in an npz */
+  int dtype;   /* as in the file; 0 when why is set */
+  int rank;
+  int64_t dim[PLAN_RANK];
+  uint64_t bytes; /* of all elements, as in the file */
+  int reversed;   /* the elements lie in the order of the axes reversed: read
+                     them as shape dim[rank-1], ... dim[0], then transpose */
+  /* Where they lie; for the file room alone. */
+  uint64_t at, stored; /* the bytes of the file that hold them */
+  uint64_t skip;       /* bytes in front of the first element, unpacked */
+  int packing, swap, checked;
+  uint32_t crc; /* of skip and elements, when checked is set */
+} file_entry;
+
+typedef struct file file;
+
+/* The format is found by the first bytes; else it is `format`, else that of the
+ * path's ending. cancel: read often, not 0 stops; may be NULL. */
+tsh_status file_open(const char *path, int format, const uint32_t *cancel,
+                     file **out, tsh_err *err);
+void file_close(file *f); /* takes NULL */
+int file_format(const file *f);
+const char *file_path(const file *f); /* borrowed */
+int64_t file_count(const file *f);    /* 0 for csv */
+const file_entry *file_at(const file *f, int64_t i);
+/* The i-th pair of the metadata; 0 past the last. */
+int file_note(const file *f, int64_t i, const char **key, const char **value);
+
+/* Can file_take give elements of dtype `from` as `to`? Integers and the small
+ * floats come as i32, i64, f32, f64. */
+int file_converts(int from, int to);
+/* Elements of entry i, row-major, as dtype. Then file_take as often as wanted,
+ * for bytes of whole elements, until all are taken; then file_end, which finds
+ * what follows and compares checksums. */
+tsh_status file_begin(file *f, int64_t i, int dtype, tsh_err *err);
+tsh_status file_take(file *f, void *to, uint64_t bytes, tsh_err *err);
+tsh_status file_end(file *f, tsh_err *err);
+
+/* ---- writing ---------------------------------------------------------------
+ * The whole is written to a new file in the same folder, which takes the place
+ * of the old one when all is on the disk: whatever fails, or kills the process,
+ * leaves the old file as it was. What is no regular file (a pipe, a terminal)
+ * is written to directly. A link is followed. --- */
+typedef struct {
+  const char *name; /* "" in npy, csv */
+  int dtype, rank;
+  int64_t dim[PLAN_RANK];
+} file_item;
+
+typedef struct {
+  int format; /* csv, npy, npz, safetensors */
+  int packed; /* npz: deflated */
+  const file_item *item;
+  int64_t n;
+  const char *const *note;   /* safetensors: key, value, ... */
+  int64_t nnote;             /* pairs */
+  const char *const *header; /* csv: names of columns, or NULL */
+  int64_t nheader;
+} file_content;
+
+typedef struct file_out file_out;
+
+/* content is borrowed until the end. */
+tsh_status file_create(const char *path, const file_content *content,
+                       const uint32_t *cancel, file_out **out, tsh_err *err);
+/* The elements of the next item, row-major. */
+tsh_status file_put(file_out *o, const void *cells, tsh_err *err);
+/* After the last item: the file is there, under its name. */
+tsh_status file_commit(file_out *o, tsh_err *err);
+/* Frees o; what was not committed is removed. Takes NULL. */
+void file_discard(file_out *o);
+
+/* ---- tables in text ------------------------------------------------------ */
 /* A table of numbers read from a file; owned: file_table_free. */
 typedef struct {
   int64_t rows, columns;
@@ -15,13 +111,15 @@ typedef struct {
 } file_table;
 
 /* Comma, semicolon, tab or blank separated numbers; blank lines, a UTF-8 byte
- * order mark and \r\n are accepted; a first line that is no row of numbers is
- * the header; empty fields are nan. labels: the last column must be whole
+ * order mark and \r\n are accepted; a first line that has no number is the
+ * header; empty fields are nan. labels: the last column must be whole
  * numbers and comes back separately, as written. TSH_EIO: cannot be read;
  * TSH_EINVAL: "x.csv:12: 63 fields, the first row has 65", with line and
  * column of what is wrong. */
 tsh_status file_csv_read(const char *path, int labels, file_table *out,
                          tsh_err *err);
+/* The same of a file that is open. */
+tsh_status file_csv_take(file *f, int labels, file_table *out, tsh_err *err);
 void file_table_free(file_table *t);
 
 #endif

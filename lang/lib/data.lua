@@ -118,4 +118,11 @@ end
 --- Example: local x, y = data.csv("digits.csv", {labels = true})
 data.csv = files.csv
 
+--- data.idx(path, {dtype=, labels=false, device=}): the tensor in an idx file,
+--- as MNIST has them, also compressed (.gz); its elements are u8, i8, i16, i32,
+--- f32 or f64, as the file says, or become dtype. labels=true: class labels as
+--- i64, counted from 1 (0, 1, ... become 1, 2, ...).
+--- Example: local x = data.idx("train-images-idx3-ubyte.gz", {dtype = "f32"})
+data.idx = files.idx
+
 return { data = data }

@@ -149,4 +149,4 @@ function tree.map(f, t, ...)
   return map_at(f, { t, ... }, 1 + select("#", ...), "")
 end
 
-return { tree = tree }
+return { tree = tree, sorted_keys = sorted_keys }

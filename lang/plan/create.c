@@ -31,8 +31,35 @@ tsh_status plan_iota(plan *p, dev *d, int dtype, const plan_shape *shape,
   return record_map(p, TSH_OP_iota, dtype, d, shape, NULL, 0, out, err);
 }
 
-tsh_status plan_data(plan *p, dev *d, int dtype, const plan_shape *shape,
-                     const void *host, plan_node **out, tsh_err *err) {
+/* ---- elements from the host ------------------------------------------------
+ */
+/* To a device that the host cannot see, in pieces. */
+static tsh_status fill_far(dev *d, plan_buf *b, uint64_t bytes,
+                           plan_filler fill, void *ud, tsh_err *err) {
+  enum { PIECE = 4 << 20 };
+  uint64_t room = bytes < PIECE ? bytes : PIECE;
+  char *piece = plan_alloc(room);
+  tsh_status rc = piece ? TSH_OK : plan_nomem(err, "a piece of a tensor");
+  for (uint64_t at = 0; rc == TSH_OK && at < bytes; at += room) {
+    uint64_t n = bytes - at < room ? bytes - at : room;
+    rc = fill(ud, piece, n, err);
+    if (rc == TSH_OK) rc = dev_write(d, b->buf, at, piece, n, err);
+  }
+  plan_release(piece);
+  return rc;
+}
+
+static tsh_status fill_buf(dev *d, plan_buf *b, uint64_t bytes,
+                           plan_filler fill, void *ud, tsh_err *err) {
+  void *host = dev_host_ptr(d, b->buf);
+  if (!host) return fill_far(d, b, bytes, fill, ud, err);
+  return fill(ud, host, bytes, err);
+}
+
+/* fill NULL: ud are the elements. */
+static tsh_status from_host(plan *p, dev *d, int dtype, const plan_shape *shape,
+                            plan_filler fill, void *ud, plan_node **out,
+                            tsh_err *err) {
   uint64_t bytes = shape_bytes(shape, dtype);
   plan_node *n = NULL;
   plan_buf *b = NULL;
@@ -43,7 +70,8 @@ tsh_status plan_data(plan *p, dev *d, int dtype, const plan_shape *shape,
                     plan_dtype_name(dtype));
   if (node_device(p, d, err) == UINT32_MAX) return TSH_ENOMEM;
   if (bytes && !(b = buf_new(p, d, bytes, err))) return TSH_ENOMEM;
-  if (bytes) TRY(dev_write(d, b->buf, 0, host, bytes, err));
+  if (bytes && fill) TRY(fill_buf(d, b, bytes, fill, ud, err));
+  if (bytes && !fill) TRY(dev_write(d, b->buf, 0, ud, bytes, err));
   p->counters.bytes_uploaded += bytes;
   if (!(n = node_new(p))) {
     rc = plan_nomem(err, "a tensor");
@@ -58,4 +86,15 @@ tsh_status plan_data(plan *p, dev *d, int dtype, const plan_shape *shape,
 out:
   buf_unref(p, b);
   return rc;
+}
+
+tsh_status plan_data(plan *p, dev *d, int dtype, const plan_shape *shape,
+                     const void *host, plan_node **out, tsh_err *err) {
+  return from_host(p, d, dtype, shape, NULL, (void *)(uintptr_t)host, out, err);
+}
+
+tsh_status plan_fill(plan *p, dev *d, int dtype, const plan_shape *shape,
+                     plan_filler fill, void *ud, plan_node **out,
+                     tsh_err *err) {
+  return from_host(p, d, dtype, shape, fill, ud, out, err);
 }

@@ -87,6 +87,13 @@ tsh_status plan_arange(plan *p, dev *d, int dtype, const plan_operand *start,
 /* A copy of row-major host elements; ready at once. */
 tsh_status plan_data(plan *p, dev *d, int dtype, const plan_shape *shape,
                      const void *host, plan_node **out, tsh_err *err);
+/* The same of elements that `fill` writes: into the device's own memory where
+ * the host sees it, else piece by piece into a buffer that is copied. It is
+ * called for consecutive bytes, at least once unless there are none. */
+typedef tsh_status (*plan_filler)(void *ud, void *to, uint64_t bytes,
+                                  tsh_err *err);
+tsh_status plan_fill(plan *p, dev *d, int dtype, const plan_shape *shape,
+                     plan_filler fill, void *ud, plan_node **out, tsh_err *err);
 typedef struct {
   uint64_t key, base; /* base advances with each draw, in Philox blocks */
 } plan_rng;

@@ -25,6 +25,7 @@
     }                                                                          \
   }
 LINE(8)
+LINE(16)
 LINE(32)
 LINE(64)
 #undef LINE
@@ -55,6 +56,10 @@ static inline void second_32(uint32_t *d, const uint32_t *s, size_t n) {
 }
 
 static inline void second_64(uint64_t *d, const uint64_t *s, size_t n) {
+  for (size_t i = 0; i < n; i++) d[i] = s[2 * i];
+}
+
+static inline void second_16(uint16_t *d, const uint16_t *s, size_t n) {
   for (size_t i = 0; i < n; i++) d[i] = s[2 * i];
 }
 
@@ -98,6 +103,7 @@ static inline void second_8(uint8_t *d, const uint8_t *s, size_t n) {
       for (size_t i = 0; i < n; i++) d[i] = s[r];                              \
   }
 RUN(8)
+RUN(16)
 RUN(32)
 RUN(64)
 #undef RUN
@@ -118,6 +124,9 @@ COUNT(64)
   switch (size) {                                                              \
   case 1:                                                                      \
     F(8);                                                                      \
+    break;                                                                     \
+  case 2:                                                                      \
+    F(16);                                                                     \
     break;                                                                     \
   case 4:                                                                      \
     F(32);                                                                     \
@@ -215,6 +224,7 @@ static inline int64_t offset_of(const cpu_space *space, const int64_t *idx,
     WALK(put_##W(base + at, d, step, run))                                     \
   }
 SPACE(8)
+SPACE(16)
 SPACE(32)
 SPACE(64)
 #undef SPACE

@@ -227,6 +227,9 @@ Test(csv, many_rows) {
 Test(csv, errors_name_line_and_column) {
   expect_error("1,2,3\n4,5\n", 0, "t.csv:2: 2 fields, the first row has 3");
   expect_error("a,b\n\n1,2,3\n", 0, "t.csv:3: 3 fields, the header has 2");
+  expect_error("1,x\n2,3\n", 0, "t.csv:1:3: field 2 is no number: \"x\"");
+  expect_error("x,\"1\"\n2,3\n", 0, "t.csv:1:1: field 1 is no number: \"x\"");
+  expect_error("\x1f\x8b\x08", 0, "t.csv: compressed text; gunzip it first");
   expect_error("1,2\n3,4\n5, x7\n", 0,
                "t.csv:3:4: field 2 is no number: \"x7\"");
   expect_error("1,2\n3,0x10\n", 0, "t.csv:2:3: field 2 is no number: \"0x10\"");

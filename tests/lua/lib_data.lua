@@ -141,11 +141,109 @@ case("read", "errors name line and column", function()
     fails(function() read(path, { labels = true }) end, "whole number")
   end)
   fails(function() read("/nonexistent.csv") end, "No such file")
-  fails(function() read("x.unknown") end, "no reader")
-  fails(function() read("x") end, "no reader")
+  fails(function() read("x.unknown") end, "No such file")
+  with_file("1,2\n", ".unknown", function(path)
+    fails(function() read(path) end, "no reader")
+    eq(read(path, { format = "csv" }), { { 1, 2 } })
+    eq(data.csv(path), { { 1, 2 } })
+  end)
+  fails(function() read("/tmp") end, "Is a directory")
+  fails(function() read("x\0.csv") end, "zero byte")
+  fails(function() data.csv("x\0.csv") end, "zero byte")
+  with_file("a,1\n2,3\n", ".csv", function(path)
+    fails(function() read(path) end, ':1:1: field 1 is no number: "a"')
+  end)
   fails(function() read(5) end, "path")
   with_file("1,2\n", ".csv", function(path)
     fails(function() read(path, { label = true }) end, "label")
+  end)
+end)
+
+
+-- ---- idx -------------------------------------------------------------------
+
+local function idx(code, dims, format, ...)
+  local head = string.pack("BBBB", 0, 0, code, #dims)
+  for _, n in ipairs(dims) do head = head .. string.pack(">I4", n) end
+  for _, v in ipairs { ... } do head = head .. string.pack(format, v) end
+  return head
+end
+
+case("idx", "every type, big-endian", function()
+  local function holds(text, want, options)
+    with_file(text, ".idx", function(path)
+      eq(data.idx(path, options), want)
+      eq(read(path, options), want)
+    end)
+  end
+  local f32, i64 = { dtype = "f32" }, { dtype = "i64" }
+  holds(idx(0x08, { 2, 2 }, "B", 0, 1, 128, 255), { { 0, 1 }, { 128, 255 } },
+    f32)
+  holds(idx(0x08, { 2 }, "B", 0, 255), { 0, 255 }, i64)
+  holds(idx(0x09, { 3 }, "b", -128, -1, 127), { -128, -1, 127 }, f32)
+  holds(idx(0x0b, { 2 }, ">i2", -32768, 258), { -32768, 258 },
+    { dtype = "i32" })
+  holds(idx(0x0c, { 1, 2 }, ">i4", -5, 16909060), { { -5, 16909060 } })
+  holds(idx(0x0d, { 2 }, ">f", 1.5, -0.25), { 1.5, -0.25 })
+  holds(idx(0x0e, { 2 }, ">d", 0.1, -1e300), { 0.1, -1e300 })
+  holds(idx(0x0d, {}, ">f", 7), 7)
+  holds(idx(0x0d, { 3, 0 }, ">f"), { {}, {}, {} })
+end)
+
+case("idx", "labels count from 1 when the file's count from 0", function()
+  with_file(idx(0x08, { 4 }, "B", 9, 0, 3, 1), ".idx", function(path)
+    local y = data.idx(path, { labels = true })
+    eq(y, { 10, 1, 4, 2 })
+    dtype(y, "i64")
+  end)
+  with_file(idx(0x08, { 3 }, "B", 9, 1, 3), ".idx", function(path)
+    eq(data.idx(path, { labels = true }), { 9, 1, 3 })
+  end)
+end)
+
+-- gzip of the idx file u8[2,3] {{1, 2, 3}, {250, 251, 255}}.
+local GZ = "\x1f\x8b\x08\0\0\0\0\0\x02\x03\x63\x60\xe0\x60\x62\x60\x60\0"
+  .. "\x61\x66\x46\x26\xe6\x5f\xbf\xff\x03\0\x19\x4c\x3a\x14\x12\0\0\0"
+
+case("idx", "compressed", function()
+  local want, f32 = { { 1, 2, 3 }, { 250, 251, 255 } }, { dtype = "f32" }
+  for _, ending in ipairs { ".gz", "" } do
+    with_file(GZ, ending, function(path)
+      eq(data.idx(path, f32), want)
+      eq(read(path, f32), want)
+    end)
+  end
+  for cut = 1, #GZ - 1 do
+    with_file(GZ:sub(1, cut), ".gz", function(path)
+      fails(function() data.idx(path, f32) end, "data.idx: /")
+    end)
+  end
+  with_file(GZ:sub(1, 36) .. "\x13" .. GZ:sub(38), ".gz", function(path)
+    fails(function() data.idx(path, f32) end, "damaged")
+  end)
+  with_file(GZ .. GZ, ".gz", function(path)
+    fails(function() data.idx(path, f32) end, "bytes follow")
+  end)
+end)
+
+case("idx", "what is wrong is said", function()
+  local good = idx(0x0c, { 1, 2 }, ">i4", 1, 2)
+  local function refused(text, why)
+    with_file(text, ".idx", function(path)
+      fails(function() data.idx(path) end, why)
+    end)
+  end
+  for cut = 0, #good - 1 do refused(good:sub(1, cut), "cut short") end
+  refused(good .. "x", "8 bytes of elements, 9 follow")
+  refused("\0\1" .. good:sub(3), "begins with bytes 00 01")
+  refused(idx(0x0a, { 1 }, "B", 1), "0x0a, which is no idx type")
+  refused("\0\0\8\9" .. ("\0\0\0\1"):rep(9) .. "x", "9 axes")
+  refused("\0\0\8\8" .. ("\xff"):rep(32), "2%^62")
+  refused("\0\0\8\2\0\0\1\0\xff\xff\xff\xff", "cut short")
+  with_file(good, ".idx", function(path)
+    fails(function() data.idx(path, { label = true }) end, "labels")
+    fails(function() data.csv(path) end, "kind idx")
+    fails(function() data.idx(path, { dtype = "f99" }) end, "f99")
   end)
 end)
 
