@@ -8,6 +8,8 @@ local core = require "tsh.core"
 local windows = require "tsh.windows"
 local custom_grad = require("tsh.grad").custom_grad
 
+local FLOAT = { f16 = true, bf16 = true, f32 = true, f64 = true }
+
 -- ---- the three products ----------------------------------------------------
 -- geometry: groups, and [1], [2] for height and width: size, stride, dilation
 -- of the kernel; n, padding of the input (padding in front); count of windows.
@@ -23,10 +25,33 @@ local function each(geometry, key)
   return { geometry[1][key], geometry[2][key] }
 end
 
+-- One channel by one kernel each: no product of matrices, but elementwise over
+-- as many slices as the kernel has places. The same steps as those of a dot.
+local function depthwise(x, w, count, stride, dilation)
+  local ws, total = w.shape, 0
+  for i = 0, ws[4] - 1 do
+    for k = 0, ws[5] - 1 do
+      local part, one = windows.whole(x), windows.whole(w)
+      part[3] = { i * dilation[1], count[1], stride[1] }
+      part[4] = { k * dilation[2], count[2], stride[2] }
+      one[4], one[5] = { i, 1, 1 }, { k, 1, 1 }
+      total = core.map("fma", core.slice0(x, part),
+        core.slice0(w, one):reshape({ 1, ws[1], 1, 1 }), total)
+    end
+  end
+  return total
+end
+
+local FEW = 25 -- places of a kernel that are taken one by one
+
 -- Weights [groups, rows, k, kh, kw] by windows of x: [n, groups*rows, ..].
 local function product(x, w, size, stride, dilation)
   local ws, xs = w.shape, slide(x, size, stride, dilation)
   local s = xs.shape
+  if ws[1] > 1 and ws[2] * ws[3] == 1 and ws[4] * ws[5] <= FEW
+    and FLOAT[x.dtype] and FLOAT[w.dtype] then
+    return depthwise(x, w, { s[3], s[4] }, stride, dilation)
+  end
   if ws[1] == 1 then
     return core.dot(w:reshape({ 1, ws[2], 1, 1, ws[3], ws[4], ws[5] }),
       xs:permute({ 1, 3, 4, 2, 5, 6 })
