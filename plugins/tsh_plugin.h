@@ -311,8 +311,8 @@ typedef struct {
 } tsh_inst;
 
 enum { /* tsh_kernel.flags: what a plugin may replace by a better kernel */
-       TSH_HINT_DOT = 1, /* one dot of two LOADs; all else is row or uniform */
-       TSH_HINT_CONV = 2,
+       TSH_HINT_DOT = 1,  /* one dot of two LOADs; all else is row or uniform */
+       TSH_HINT_CONV = 2, /* beside DOT: an operand is windows that overlap */
        TSH_HINT_POOL = 4
 };
 

@@ -26,6 +26,8 @@ void sh_signals_start(void) {
   sigaction(SIGINT, &action, NULL);
   /* A parent may have left it ignored; a closed pipe ends us quietly. */
   signal(SIGPIPE, SIG_DFL);
+  /* A file that may not grow is an error that can be told. */
+  signal(SIGXFSZ, SIG_IGN);
 }
 
 void sh_run_begin(lt *l, int hard) {

@@ -21,6 +21,12 @@ static tsh_status fail(const sink *s, int why, tsh_err *err) {
                   s->path, strerror(why));
 }
 
+static tsh_status go_on(const sink *s, tsh_err *err) {
+  if (!s->cancel || !__atomic_load_n(s->cancel, __ATOMIC_RELAXED))
+    return TSH_OK;
+  return dev_fail(err, TSH_ECANCELLED, "%.400s: interrupted", s->path);
+}
+
 static char *copy(const char *text) {
   size_t n = strlen(text) + 1;
   char *p = malloc(n);
@@ -47,12 +53,18 @@ static char *beside(const char *path, const char *name, size_t n) {
   return p;
 }
 
+/* Names of files that are open, /dev/stdout among them: what their links say
+ * is no path. */
+static int is_open_file(const char *path) {
+  return strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/dev/fd/", 8) == 0;
+}
+
 /* s->target becomes what links of that name lead to, there or not. */
 static tsh_status follow(sink *s, tsh_err *err) {
   char *to = malloc(HELD);
   tsh_status rc = to ? TSH_OK : fail(s, ENOMEM, err);
   int links = 0;
-  while (rc == TSH_OK) {
+  while (rc == TSH_OK && !is_open_file(s->target)) {
     ssize_t n = readlink(s->target, to, HELD - 1);
     char *next;
     if (n < 0) break; /* no link */
@@ -108,6 +120,15 @@ static tsh_status take_rights(sink *s, const struct stat *old, tsh_err *err) {
   return fchmod(s->fd, mode) == 0 ? TSH_OK : fail(s, errno, err);
 }
 
+/* Of our own open files a second handle, which goes on where the first is. */
+static int open_as_is(const char *path) {
+  int fd = -1, end = 0;
+  if (sscanf(path, "/dev/fd/%d%n", &fd, &end) < 1)
+    sscanf(path, "/proc/self/fd/%d%n", &fd, &end);
+  if (fd >= 0 && end && !path[end]) return fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  return open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
+}
+
 static tsh_status open_target(sink *s, tsh_err *err) {
   struct stat old;
   tsh_status rc;
@@ -116,9 +137,11 @@ static tsh_status open_target(sink *s, tsh_err *err) {
     return open_temporary(s, 0666, err);
   }
   if (S_ISDIR(old.st_mode)) return fail(s, EISDIR, err);
-  if (!S_ISREG(old.st_mode)) {
-    do s->fd = open(s->target, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-    while (s->fd < 0 && errno == EINTR && !(s->cancel && *s->cancel));
+  if (!S_ISREG(old.st_mode) || is_open_file(s->target)) {
+    do { /* a pipe waits here for who reads it */
+      if ((rc = go_on(s, err)) != TSH_OK) return rc;
+      s->fd = open_as_is(s->target);
+    } while (s->fd < 0 && errno == EINTR);
     return s->fd >= 0 ? TSH_OK : fail(s, errno, err);
   }
   if (access(s->target, W_OK) != 0) return fail(s, errno, err);
@@ -155,8 +178,8 @@ static tsh_status put(sink *s, const unsigned char *p, uint64_t n,
                       tsh_err *err) {
   while (n) {
     ssize_t done;
-    if (s->cancel && __atomic_load_n(s->cancel, __ATOMIC_RELAXED))
-      return dev_fail(err, TSH_ECANCELLED, "%.400s: interrupted", s->path);
+    tsh_status rc = go_on(s, err);
+    if (rc != TSH_OK) return rc;
     done = write(s->fd, p, n < PIECE ? (size_t)n : PIECE);
     if (done < 0 && errno == EINTR) continue;
     if (done <= 0) return fail(s, done ? errno : ENOSPC, err);

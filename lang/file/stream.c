@@ -68,7 +68,11 @@ static tsh_status slurp(stream *s, tsh_err *err) {
 static tsh_status begin(stream *s, const char *path, tsh_err *err) {
   struct stat st;
   tsh_status rc;
-  s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  do { /* a pipe waits here for who writes to it */
+    rc = stream_go_on(s, err);
+    if (rc != TSH_OK) return rc;
+    s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  } while (s->fd < 0 && errno == EINTR);
   if (s->fd < 0 || fstat(s->fd, &st) != 0) return fail_system(s, errno, err);
   if (S_ISDIR(st.st_mode)) return fail_system(s, EISDIR, err);
   /* Files of /proc are regular, of no size, and have contents. */

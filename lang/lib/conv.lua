@@ -8,6 +8,8 @@ local core = require "tsh.core"
 local windows = require "tsh.windows"
 local custom_grad = require("tsh.grad").custom_grad
 
+local FLOAT = { f16 = true, bf16 = true, f32 = true, f64 = true }
+
 -- ---- the three products ----------------------------------------------------
 -- geometry: groups, and [1], [2] for height and width: size, stride, dilation
 -- of the kernel; n, padding of the input (padding in front); count of windows.
@@ -23,10 +25,33 @@ local function each(geometry, key)
   return { geometry[1][key], geometry[2][key] }
 end
 
+-- One channel by one kernel each: no product of matrices, but elementwise over
+-- as many slices as the kernel has places. The same steps as those of a dot.
+local function depthwise(x, w, count, stride, dilation)
+  local ws, total = w.shape, 0
+  for i = 0, ws[4] - 1 do
+    for k = 0, ws[5] - 1 do
+      local part, one = windows.whole(x), windows.whole(w)
+      part[3] = { i * dilation[1], count[1], stride[1] }
+      part[4] = { k * dilation[2], count[2], stride[2] }
+      one[4], one[5] = { i, 1, 1 }, { k, 1, 1 }
+      total = core.map("fma", core.slice0(x, part),
+        core.slice0(w, one):reshape({ 1, ws[1], 1, 1 }), total)
+    end
+  end
+  return total
+end
+
+local FEW = 25 -- places of a kernel that are taken one by one
+
 -- Weights [groups, rows, k, kh, kw] by windows of x: [n, groups*rows, ..].
 local function product(x, w, size, stride, dilation)
   local ws, xs = w.shape, slide(x, size, stride, dilation)
   local s = xs.shape
+  if ws[1] > 1 and ws[2] * ws[3] == 1 and ws[4] * ws[5] <= FEW
+    and FLOAT[x.dtype] and FLOAT[w.dtype] then
+    return depthwise(x, w, { s[3], s[4] }, stride, dilation)
+  end
   if ws[1] == 1 then
     return core.dot(w:reshape({ 1, ws[2], 1, 1, ws[3], ws[4], ws[5] }),
       xs:permute({ 1, 3, 4, 2, 5, 6 })
@@ -118,11 +143,16 @@ end
 
 local diff_input, diff_weight
 
+-- The gradient of a plain sum is one number, which the planner does not write;
+-- but a product that reads each element often is fast on memory only.
+local function written(g) return g * 1 end
+
 -- xp is x with its border: given beside x, it is made once for this and the
 -- gradient of the weights, which a second gradient follows back to x.
 local function diff_forward(x, xp, w, geometry)
   return custom_grad(function(_, b, v) return forward(b, v, geometry) end,
     function(g, _, b, v)
+      g = written(g)
       return function() return diff_input(g, v, geometry) end, nil,
         function() return diff_weight(b, g, geometry) end
     end)(x, xp, w)
@@ -131,6 +161,7 @@ end
 function diff_input(g, w, geometry)
   return custom_grad(function(a, b) return to_input(a, b, geometry) end,
     function(d, a, b)
+      d = written(d)
       local dp = bordered(d, geometry)
       return function() return diff_forward(d, dp, b, geometry) end,
         function() return diff_weight(dp, a, geometry) end

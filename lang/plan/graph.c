@@ -311,15 +311,6 @@ static uint32_t build_leaf(graph *gr, uint32_t k) {
   return graph_intern(gr, &n);
 }
 
-/* Must operand `in` lie in memory? A CALL reads nothing else; a dot reads each
- * element often, and its better kernels know memory only. */
-static int reads_memory(const graph *gr, int op, uint32_t in) {
-  const gnode *n;
-  if (op != TSH_OP_dot && plan_ops[op].class_ != OP_CALL) return 0;
-  n = &gr->g[graph_base(gr, in)];
-  return graph_is_generator(n) && (op != TSH_OP_dot || n->kind != G_EMPTY);
-}
-
 static uint32_t build_compute(graph *gr, uint32_t i, int kind) {
   plan_node *x = gr->t->node[i];
   const trace_word *w = &gr->t->word[i];
@@ -339,8 +330,8 @@ static uint32_t build_compute(graph *gr, uint32_t i, int kind) {
                   : graph_input(gr, w->in[k]);
   if (x->op == TSH_OP_index_add && gr->g[n.in[2]].kind == G_EMPTY)
     return n.in[0];                                      /* nothing to add */
-  for (uint32_t k = 0; k < n.nin; k++)
-    if (reads_memory(gr, x->op, n.in[k]) &&
+  for (uint32_t k = 0; kind == G_CALL && k < n.nin; k++) /* reads memory */
+    if (graph_is_generator(&gr->g[graph_base(gr, n.in[k])]) &&
         (n.in[k] = graph_copy(gr, n.in[k], i)) == NO)
       return NO;
   return kind == G_FULL ? graph_intern(gr, &n) : add_compute(gr, &n);
@@ -414,8 +405,7 @@ static void count_uses(graph *gr) {
     for (int k = 0; k < 3; k++) count_use(gr, w->in[k]);
   }
   for (uint32_t i = gr->t->n; i-- > 0;) /* detach is used as its input is */
-    if (plan_is_same(gr->t->node[i]->op) &&
-        !(gr->t->word[i].in[0] & IN_LEAF))
+    if (plan_is_same(gr->t->node[i]->op) && !(gr->t->word[i].in[0] & IN_LEAF))
       gr->trace_uses[gr->t->word[i].in[0]] +=
           gr->trace_uses[i] + (gr->live[i] != 0) - 1;
 }

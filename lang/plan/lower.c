@@ -326,6 +326,27 @@ static int is_dot(const low *l) {
   return 1;
 }
 
+/* Windows of one array: more points than elements to read. */
+static int overlaps(const made_launch *m, uint32_t arg) {
+  double points = 1, span = 1;
+  for (uint32_t i = 0; i < m->rank; i++) {
+    int64_t step = m->view[arg].stride[i];
+    if (step == 0) continue;
+    points *= (double)m->extent[i];
+    span += (double)(m->extent[i] - 1) * (double)(step < 0 ? -step : step);
+  }
+  return points > span;
+}
+
+static uint32_t hints(const low *l, const made_launch *m) {
+  if (!is_dot(l)) return 0;
+  for (uint32_t i = 0; i < l->ninst; i++)
+    if (l->inst[i].op == TSH_OP_LOAD && !l->inst[i].flags &&
+        overlaps(m, (uint32_t)l->inst[i].imm))
+      return TSH_HINT_DOT | TSH_HINT_CONV;
+  return TSH_HINT_DOT;
+}
+
 static tsh_status compile(low *l, const low_axes *x, made_launch *m,
                           tsh_err *err) {
   uint32_t n = m->narg;
@@ -339,7 +360,7 @@ static tsh_status compile(low *l, const low_axes *x, made_launch *m,
     bytes[n + i] = last == 1 ? TSH_DENSE : last == 0 ? TSH_SPLAT : TSH_STRIDED;
     bytes[2 * n + i] = (uint8_t)x->rank;
   }
-  k.flags = is_dot(l) ? TSH_HINT_DOT : 0;
+  k.flags = hints(l, m);
   k.rank = (uint16_t)x->rank;
   k.nfold = (uint16_t)x->nfold;
   k.narg = (uint16_t)n;

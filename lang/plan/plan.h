@@ -233,12 +233,12 @@ void plan_set_saves(plan *p, int op, uint32_t bits);
 
 /* A record's contents, borrowed. */
 typedef struct {
-  int op, n;               /* table id; number of inputs */
-  const plan_operand *in;  /* a node, or the number as recorded */
+  int op, n;              /* table id; number of inputs */
+  const plan_operand *in; /* a node, or the number as recorded */
   uint32_t axes; /* FOLD: folded axes; axis of cat take index_add windows */
-  int keep;                /* FOLD: the axes stay with extent 1 */
-  const uint8_t *order;    /* permute */
-  const plan_range *range; /* slice, set */
+  int keep;      /* FOLD: the axes stay with extent 1 */
+  const uint8_t *order;          /* permute */
+  const plan_range *range;       /* slice, set */
   const int64_t *before, *after; /* pad */
   const plan_window *window;
 } plan_record;

@@ -41,12 +41,7 @@ enum {
 
 /* Steps that are no ops of the table: an f32 to the nearest of a half type, and
  * any number to the f32 from which that is its own nearest. */
-enum {
-  CPU_OP_ROUND_f16 = TSH_NOPS,
-  CPU_OP_ROUND_bf16,
-  CPU_OP_ODD,
-  CPU_OP_END
-};
+enum { CPU_OP_ROUND_f16 = TSH_NOPS, CPU_OP_ROUND_bf16, CPU_OP_ODD, CPU_OP_END };
 
 typedef struct cpu_run cpu_run;
 typedef struct cpu_isa cpu_isa;

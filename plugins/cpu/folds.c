@@ -418,8 +418,10 @@ static const cpu_fold *const folds[IDS][CPU_NDTYPE] = {TSH_OPS_FOLD(CPU_X)};
 
 #define ARG_OF(f, dt) [CPU_##dt] = {&f##_##dt##_i32, &f##_##dt##_i64}
 #define ARG_ROW(f)                                                             \
-  {ARG_OF(f, f32), ARG_OF(f, f64), ARG_OF(f, i32), ARG_OF(f, i64),             \
-   ARG_OF(f, u64), ARG_OF(f, bool)}
+  {                                                                            \
+    ARG_OF(f, f32), ARG_OF(f, f64), ARG_OF(f, i32), ARG_OF(f, i64),            \
+        ARG_OF(f, u64), ARG_OF(f, bool)                                        \
+  }
 static const cpu_fold *const args[2][CPU_NDTYPE][2] = {ARG_ROW(fold_argmax),
                                                        ARG_ROW(fold_argmin)};
 

@@ -38,8 +38,8 @@ typedef struct {
 typedef struct {
   const tsh_prog *prog;
   cpu_space batch, m, n, k;
-  cpu_space out;  /* axes m, then n, joined where the tail allows it */
-  int out_m;      /* how many of them are rows */
+  cpu_space out; /* axes m, then n, joined where the tail allows it */
+  int out_m;     /* how many of them are rows */
   uint8_t out_of[TSH_MAX_RANK]; /* stride of axis k in run->place */
   int am, bn, ak; /* first stride of the axes m, n and k in run->place */
   const cpu_place *a, *b, *c; /* c: the output, or NULL: there is a tail */
@@ -148,8 +148,9 @@ static void *gemm_aim(cpu_run *run, gemm *g, const gemm_block *at) {
 static tsh_status gemm_tail(cpu_run *run, const gemm *g, const gemm_block *at) {
   const cpu_code *code = &g->prog->tail;
   int64_t all = g->n.points;
-  size_t block = cpu_block(&g->out, CPU_LANES);
+  size_t block;
   if (g->c) return TSH_OK;
+  block = cpu_block(&g->out, CPU_LANES);
   cpu_space_kinds(run, code, &g->out, 0);
   if (at->nj == all)
     return cpu_walk(run, code, &g->out, at->i * all, at->ni * all, block);

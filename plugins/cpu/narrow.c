@@ -114,8 +114,8 @@ static tsh_inst renumbered(const narrowing *w, const tsh_inst *in) {
   return out;
 }
 
-/* f32 number a as the bits of a half: those that were loaded, or what a rounding
- * to it rounds, narrowed. */
+/* f32 number a as the bits of a half: those that were loaded, or what a
+ * rounding to it rounds, narrowed. */
 static uint16_t add_narrow(narrowing *w, int half, uint16_t a) {
   const tsh_inst *in = &w->inst[a];
   uint16_t raw = w->raw[a];
@@ -147,8 +147,7 @@ static uint16_t narrow_map(narrowing *w, const tsh_inst *in,
   tsh_inst out = renumbered(w, in);
   int half = is_half(v->compute), rounds = half && is_half(v->dtype);
   if (rounds) out.dtype = TSH_f32;
-  uint16_t i =
-      add(w, &out, half ? TSH_f32 : v->compute, v->level, v->phase);
+  uint16_t i = add(w, &out, half ? TSH_f32 : v->compute, v->level, v->phase);
   return rounds && !is_exact(in->op) ? add_round(w, v->dtype, i) : i;
 }
 
@@ -222,8 +221,8 @@ tsh_status cpu_narrow(tsh_kernel *k, const kit_value **v, void **memory,
   narrowing w = {.k = k, .v = *v};
   *memory = NULL;
   if (!is_wanted(k, *v)) return TSH_OK;
-  char *block = calloc(most, sizeof *w.inst + sizeof *w.value +
-                                 sizeof *w.raw + sizeof *w.to);
+  char *block = calloc(most, sizeof *w.inst + sizeof *w.value + sizeof *w.raw +
+                                 sizeof *w.to);
   if (!block) return kit_fail(err, TSH_ENOMEM, "no memory to compile a kernel");
   w.inst = (tsh_inst *)(void *)block;
   w.value = (kit_value *)(void *)(w.inst + most);

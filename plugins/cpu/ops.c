@@ -23,7 +23,8 @@
 
 /* MOVE ops never reach a plugin. */
 const uint32_t cpu_op_types[TSH_NOPS] = {
-#define CPU_X(id, name, class, arity, takes, ...) [id] = HAS_##takes & ~LACKS(id),
+#define CPU_X(id, name, class, arity, takes, ...)                              \
+  [id] = HAS_##takes & ~LACKS(id),
     TSH_OPS_MAP1(CPU_X) TSH_OPS_MAP2(CPU_X) TSH_OPS_MAP3(CPU_X)
         TSH_OPS_FOLD(CPU_X) TSH_OPS_CALL(CPU_X)
 #undef CPU_X

@@ -49,8 +49,8 @@ enum {
 #define EX_STORAGE        (0u EX_DTYPES(EX_X))
 
 /* ---- values ------------------------------------------------------------- */
-/* One value of any dtype that this device has: m_f32, m_i8 and so on. Halves are
- * their bits. */
+/* One value of any dtype that this device has: m_f32, m_i8 and so on. Halves
+ * are their bits. */
 #define EX_M(dtype, M, T) M m_##dtype;
 typedef union {
   EX_DTYPES(EX_M)

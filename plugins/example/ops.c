@@ -86,11 +86,11 @@ static int slot_of(int dtype) {
 }
 
 /* ---- op_types of tsh_props ---------------------------------------------- */
-#define BIT_OF(dtype, T, kind, ...)             | TSH_BIT(TSH_##dtype)
-#define TYPES_MAP(takes)                        0 EACH_##takes(BIT_OF, )
-#define TYPES_FOLD(takes)                       0 FOLD_##takes(BIT_OF, )
-#define TYPES_MOVE(takes)                       0 /* never compiled */
-#define TYPES_CALL(takes)                       0 /* this device has none */
+#define BIT_OF(dtype, T, kind, ...) | TSH_BIT(TSH_##dtype)
+#define TYPES_MAP(takes)            0 EACH_##takes(BIT_OF, )
+#define TYPES_FOLD(takes)           0 FOLD_##takes(BIT_OF, )
+#define TYPES_MOVE(takes)           0 /* never compiled */
+#define TYPES_CALL(takes)           0 /* this device has none */
 #define ROW(id, name, class, arity, takes, ...)                                \
   [id] = (id) == TSH_OP_random ? TSH_BIT(TSH_i64) : (TYPES_##class(takes)),
 const uint32_t ex_op_types[TSH_NOPS] = {TSH_OPS(ROW)};

@@ -105,7 +105,8 @@ static inline float kit_f64_to_f32_odd(double x) {
  * 12 become one. */
 static inline double kit_i64_to_f64_odd(int64_t v) {
   int64_t top = v >> 53, wide = (int64_t)(top != 0) & (int64_t)(top != -1);
-  int64_t low = v & 4095, cut = (v & ~(int64_t)4095) | (int64_t)(low != 0) << 12;
+  int64_t low = v & 4095, cut = (v & ~(int64_t)4095) | (int64_t)(low != 0)
+                                                           << 12;
   return (double)(v ^ ((v ^ cut) & -wide));
 }
 

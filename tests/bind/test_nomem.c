@@ -95,6 +95,27 @@ Test(nomem, the_library_loads_later) {
          7);
 }
 
+Test(nomem, files_are_written_and_read) {
+  static const char *const ending[] = {".npy", ".npz", ".safetensors", ".csv"};
+  for (int i = 0; i < 4; i++) {
+    char prepare[300];
+    snprintf(prepare, sizeof prepare,
+             "path = os.tmpname() .. '%s'\n"
+             "value = tensor{{1.0, 2.0}, {3.0, 4.0}}\n"
+             "if '%s' == '.npz' or '%s' == '.safetensors' then\n"
+             "  value = {a = {value, value}, b = tensor(5)} end\n"
+             "write(path, value)",
+             ending[i], ending[i], ending[i]);
+    starve(prepare,
+           "write(path, value)\n"
+           "local x = read(path)\n"
+           "if type(x) == 'table' then x = x.a[2] end\n"
+           "assert(x:sum():item() == 10)\n"
+           "os.remove(path) os.remove((path:gsub('%.%w+$', '')))",
+           1);
+  }
+}
+
 Test(nomem, opening) {
   lt *model = open_state();
   int rc = LT_NOMEM;
