@@ -73,6 +73,14 @@ static int core_count(lua_State *L) {
   return 1;
 }
 
+/* The number that a pending f32 or f64 tensor was filled with, else nil. */
+static int core_filled(lua_State *L) {
+  double v;
+  if (!plan_is_filled(arg(L, 1), &v)) return 0;
+  lua_pushnumber(L, v);
+  return 1;
+}
+
 static int core_alias(lua_State *L) {
   const plan_shape *s = plan_shape_of(arg(L, 1));
   lt_begin(L);
@@ -353,6 +361,7 @@ int lt_open_tsh_core(lua_State *L) {
                                  {"id", core_id},
                                  {"count", core_count},
                                  {"alias", core_alias},
+                                 {"filled", core_filled},
                                  {"is_tensor", core_is_tensor},
                                  {"kind", core_kind},
                                  {"map", core_map},

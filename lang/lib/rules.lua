@@ -82,6 +82,37 @@ local function zeros_of(s, like)
   return core.full(s, 0, like.dtype, like.device)
 end
 
+-- ---- gradients that are one number -----------------------------------------
+-- The gradient of a mean is the same everywhere. While it is a number it stays
+-- one: the kernels that use it need no other that makes it. Only what `full`
+-- made counts, never a view of it: such a view may be what somebody asks the
+-- gradient of.
+
+local function filled_like(g, shape, number)
+  return core.full(shape, number, g.dtype, g.device)
+end
+
+-- v as g's dtype has it; products and quotients of two such numbers, rounded
+-- once to f32, are those of f32.
+local function rounded(v, g)
+  return g.dtype == "f32" and ("f"):unpack(("f"):pack(v)) or v
+end
+
+local function negated(g)
+  local c = core.filled(g)
+  return c and filled_like(g, shape_of(g), -c) or -g
+end
+
+local function times(g, v)
+  local c = type(v) == "number" and core.filled(g)
+  return c and filled_like(g, shape_of(g), c * rounded(v, g)) or g * v
+end
+
+local function over(g, v)
+  local c = type(v) == "number" and core.filled(g)
+  return c and filled_like(g, shape_of(g), c / rounded(v, g)) or g / v
+end
+
 -- ---- rules that need more than a line --------------------------------------
 
 -- x^0 has gradient 0 also where x is 0 or nan; the mask is on y, so that the
@@ -344,7 +375,7 @@ local TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 
 local rules = {
   -- elementwise, one input
-  neg = { "", function(g) return -g end },
+  neg = { "", negated },
   abs = { "x", function(g, r) return g * r.x:sign() end },
   sign = { "", no },
   floor = { "", no },
@@ -373,10 +404,10 @@ local rules = {
 
   -- elementwise, two and three inputs
   add = { "", same, same },
-  sub = { "", same, function(g) return -g end },
-  mul = { "xy", function(g, r) return g * r.y end,
-    function(g, r) return g * r.x end },
-  div = { "yo", function(g, r) return g / r.y end,
+  sub = { "", same, negated },
+  mul = { "xy", function(g, r) return times(g, r.y) end,
+    function(g, r) return times(g, r.x) end },
+  div = { "yo", function(g, r) return over(g, r.y) end,
     function(g, r) return -(g * (r.out / r.y)) end },
   floordiv = { "", no, no },
   mod = { "xy", same,
@@ -404,7 +435,8 @@ local rules = {
 
   -- reductions
   sum = { "", function(g, r)
-    return kept(g, r):broadcast_to(input_shape(r, 1))
+    local c, s = core.filled(g), input_shape(r, 1)
+    return c and filled_like(g, s, c) or kept(g, r):broadcast_to(s)
   end },
   prod = { "x", prod },
   max = { "xo", extreme },

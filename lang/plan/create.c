@@ -21,6 +21,16 @@ tsh_status plan_full(plan *p, dev *d, int dtype, const plan_shape *shape,
   return record_map(p, TSH_OP_full, dtype, d, shape, value, 1, out, err);
 }
 
+int plan_is_filled(const plan_node *n, double *value) {
+  const plan_operand *v = n->in;
+  if (n->op != TSH_OP_full || n->nin != 1 || n->state != NODE_PENDING ||
+      (n->dtype != TSH_f32 && n->dtype != TSH_f64))
+    return 0;
+  *value = v->kind == PLAN_REAL ? v->num.f : (double)v->num.i;
+  if (n->dtype == TSH_f32) *value = (double)(float)*value;
+  return 1;
+}
+
 tsh_status plan_iota(plan *p, dev *d, int dtype, const plan_shape *shape,
                      plan_node **out, tsh_err *err) {
   *out = NULL;

@@ -44,6 +44,8 @@ plan_node *plan_keep(plan_node *n);    /* one more owner */
 void plan_drop(plan *p, plan_node *n); /* takes NULL */
 const plan_shape *plan_shape_of(const plan_node *n);
 int plan_dtype_of(const plan_node *n);
+/* Was n filled with one f32 or f64 number, and not computed yet? */
+int plan_is_filled(const plan_node *n, double *value);
 dev *plan_dev_of(const plan_node *n);
 uint32_t plan_site_of(const plan_node *n); /* see plan_at */
 int plan_is_ready(const plan_node *n);     /* its elements exist */

@@ -205,4 +205,24 @@ case("cost", "a matmul's gradients are matmuls, nothing of size m n k",
   check(bytes < 80 * n * n * 4, "second order: " .. bytes)
 end)
 
+case("numbers", "a gradient that is one number depends on what made it", function()
+  local inner = grad(function(y) return mean(y * 3) end)
+  eq(inner(ones(4)), { 0.75, 0.75, 0.75, 0.75 })
+  -- arguments that were filled themselves
+  eq(grad(function(x)
+    return sum(grad(function(y) return mean(y * x) end)(ones(4)))
+  end)(full({ 4 }, 2.0)), { 0.25, 0.25, 0.25, 0.25 })
+  eq(grad(function(x)
+    return sum(grad(function(y) return -sum(y * x) / 4 end)(full({ 4 }, 3.0)))
+  end)(full({ 4 }, 2.0)), { -0.25, -0.25, -0.25, -0.25 })
+  -- what a rule of one's own gives may be the argument
+  local kept = custom_grad(function(y) return sum(y) end,
+    function(_, y) return y end)
+  eq(grad(function(x) return sum(grad(kept)(x) * 2) end)(full({ 2 }, 5.0)),
+    { 2, 2 })
+  -- rounded as the op would have
+  local c = tensor({ 0.1 }) / 3
+  eq(grad(function(y) return sum(y * 0.1 / 3) end)(ones(1)), c)
+end)
+
 done()
