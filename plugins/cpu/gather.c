@@ -1,5 +1,5 @@
-/* gather.c - the CALL ops gather and scatter_add: one element for each
- * position, in row-major order. */
+/* gather.c - the CALL ops gather and scatter_add, and index_set of a line: one
+ * element for each position, in row-major order. */
 #include "call.h"
 
 /* A run along the last axis: element i of argument d (out or z) goes with
@@ -38,7 +38,7 @@ typedef int64_t gather_fn(const gather_run *r);
   RUN(name, T, P, x[p * axis + i * dx] += d[i * dd], (void)0)
 
 #define SET(name, T, P)                                                        \
-  RUN(name, T, P, x[p * r->axis + i * r->dx] = d[i * r->dd], (void)0)
+  RUN(name, T, P, x[p * axis + i * dx] = d[i * dd], (void)0)
 
 SET(set_1_i32, uint8_t, int32_t)
 SET(set_1_i64, uint8_t, int64_t)
