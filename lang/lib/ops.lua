@@ -252,6 +252,9 @@ end
 --- Example: stack{tensor{1, 2}, tensor{3, 4}} --> i64[2,2]
 local function stack(list, opts)
   args.check_list("stack", list)
+  if #list > 65535 then
+    core.fail(("stack: %d tensors, at most 65535 can be joined"):format(#list))
+  end
   local o = options("stack", opts, "axis", "axis")
   local rank = #list[1].shape + 1
   local axis, parts = axis_below("stack", rank, o.axis or 1), {}

@@ -4,6 +4,17 @@
 #include "graph.h"
 
 /* ---- the live mask ------------------------------------------------------ */
+/* An empty result is computed by nobody, but the positions that it was taken
+ * at are checked all the same. */
+static void keep_checks(const plan_trace *t, uint8_t *live) {
+  for (uint32_t i = 0; i < t->n; i++) {
+    const plan_node *n = t->node[i], *at = n->in[1].node;
+    if (n->shape->count || plan_ops[n->op].class_ != OP_CALL || n->nin < 2)
+      continue;
+    if (at->state == NODE_PENDING && at->shape->count) live[at->at] = 1;
+  }
+}
+
 /* Exact when the caller has just collected garbage, else all ones: never in
  * between, or the plan would depend on when the collector ran. A temporary of
  * a composition was never seen by anybody and is dead in both. */
@@ -14,6 +25,7 @@ static uint8_t *live_mask(plan *p, const plan_trace *t, int exact) {
     p->live[i] = n->holds > 0 || n->flags & NODE_SAVED ||
                  (!exact && !(n->flags & NODE_TEMP));
   }
+  keep_checks(t, p->live);
   return p->live;
 }
 
@@ -23,6 +35,7 @@ static uint8_t *live_only(plan *p, const plan_trace *t, plan_node *const *nodes,
   memset(p->live, 0, t->n + 1);
   for (int i = 0; i < n; i++)
     if (nodes[i]->state == NODE_PENDING) p->live[nodes[i]->at] = 1;
+  keep_checks(t, p->live);
   return p->live;
 }
 

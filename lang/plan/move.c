@@ -349,9 +349,10 @@ tsh_status plan_cat(plan *p, plan_node *const *x, int n, int axis,
   int dtype;
   dev *d;
   *out = NULL;
-  if (n < 1 || n > UINT16_MAX)
-    return dev_fail(err, TSH_EINVAL, "cat: 1 to %d tensors, not %d", UINT16_MAX,
-                    n);
+  if (n < 1) return dev_fail(err, TSH_EINVAL, "cat: there is no tensor");
+  if (n > UINT16_MAX) /* asked by cat, stack or an index */
+    return dev_fail(err, TSH_EINVAL, "%d tensors are joined, at most %d can be",
+                    n, UINT16_MAX);
   if ((rc = cat_result(p, x, n, axis, &dtype, &d, &shape, err)) != TSH_OK)
     return rc;
   if (!(r = cat_node(p, n, axis, dtype, d, shape)))

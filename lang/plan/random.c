@@ -215,7 +215,9 @@ static tsh_status whole_range(plan *p, dev *d, int dtype, int64_t start,
                               plan_node **out, tsh_err *err) {
   plan_node *x = NULL;
   tsh_status rc = TSH_OK;
-  TRY(plan_iota(p, d, dtype == TSH_i32 ? TSH_i32 : TSH_i64, shape, &x, err));
+  int narrow = dtype == TSH_i32 && record_fits(start, TSH_i32) &&
+               record_fits(by, TSH_i32);
+  TRY(plan_iota(p, d, narrow ? TSH_i32 : TSH_i64, shape, &x, err));
   if (by != 1) TRY(step(p, TSH_OP_mul, &x, operand_int(by), err));
   if (start) TRY(step(p, TSH_OP_add, &x, operand_int(start), err));
   if (x->dtype != dtype) TRY(step_cast(p, &x, dtype, err));

@@ -211,6 +211,13 @@ static int64_t end_offset(const plan_trace *t, const plan_entry *e,
   return at + e->value[end->value].first;
 }
 
+/* The error of the positions of an empty result, or NULL. */
+static plan_error *bad_positions(const plan_node *n) {
+  const plan_node *at = n->in[1].node;
+  if (plan_ops[n->op].class_ != OP_CALL || n->nin < 2) return NULL;
+  return at->state == NODE_FAILED ? at->error : NULL;
+}
+
 /* Values whose last writer is complete become ready. */
 static void finish_nodes(plan *p, plan_trace *t, plan_entry *e, uint32_t done) {
   for (uint32_t i = 0; i < t->n; i++) {
@@ -225,6 +232,10 @@ static void finish_nodes(plan *p, plan_trace *t, plan_entry *e, uint32_t done) {
         continue;
       }
       b = e->buf[end->value];
+    }
+    if (end->kind == END_EMPTY && bad_positions(n)) {
+      node_set_failed(p, n, bad_positions(n));
+      continue;
     }
     if (end->kind == END_LEAF) b = t->leaf[end->value]->buf;
     node_set_ready(p, n, b, end->kind == END_EMPTY ? 0 : end_offset(t, e, end),

@@ -1,5 +1,5 @@
-/* gather.c - the CALL ops gather and scatter_add: one element for each
- * position, in row-major order. */
+/* gather.c - the CALL ops gather and scatter_add, and index_set of a line: one
+ * element for each position, in row-major order. */
 #include "call.h"
 
 /* A run along the last axis: element i of argument d (out or z) goes with

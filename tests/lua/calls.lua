@@ -79,6 +79,18 @@ case("positions", "outside are errors of their line", function()
     tostring(message))
 end)
 
+case("positions", "of an empty result are checked", function()
+  for _, f in ipairs { function() return take(zeros(3, 0), { 5 }) end,
+    function() return take(zeros(0, 3), { -4 }, { axis = 2 }) end } do
+    local empty = f()
+    local ok, message = pcall(function() return empty:table() end)
+    check(not ok and message:find("index %-?%d is outside 1..3"),
+      tostring(message))
+  end
+  shape(take(zeros(3, 0), { 3, 1 }), { 2, 0 })
+  eq(sum(take(zeros(3, 0), { 3, 1 })), 0)
+end)
+
 case("equal", "keys of long lines keep their order", function()
   local t = arange(0, 49999) % 7
   local i = core.argsort0(t, 1, false)
