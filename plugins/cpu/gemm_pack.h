@@ -110,7 +110,8 @@ static void FN(copy_runs)(const T *from, const FN(run) * run, int count,
   CUT(1, 1)
   CUT(1, 2)
   CUT(2, 1)
-  CUT(2, 2) CUT(2, 3) CUT(3, 2) CUT(3, 3)
+  CUT(2, 2)
+  CUT(2, 3) CUT(3, 2) CUT(3, 3)
 #undef CUT
       FN(copy_pieces)(from, &p, p.n[0], p.n[1], depth, nk, out, width);
 }
