@@ -295,6 +295,10 @@ static inline cpu_run *cpu_run_of(cpu_run *run, int worker) {
  * ports of an older launch. */
 int cpu_run_begins(const cpu_run *run, cpu_run *mine, int narg);
 
+/* ---- copy.c ------------------------------------------------------------- */
+/* As memmove. */
+void cpu_copy(cpu_run *run, void *to, const void *from, uint64_t bytes);
+
 /* ---- cost.c ------------------------------------------------------------- */
 /* Workers, with their runs, for a launch that takes one thread about ns; 1: it
  * is not worth sharing. */

@@ -95,12 +95,11 @@ static void free_buffer(tsh_dev *dev, tsh_buf *buf) {
 static tsh_status copy(tsh_dev *dev, const tsh_copy *c, tsh_err *err) {
   char *to = c->dst ? c->dst->mem + c->dst_at : c->host;
   const char *from = c->src ? c->src->mem + c->src_at : c->host;
-  (void)dev;
   if (c->bytes == 0) return TSH_OK;
   if (!to || !from)
     return kit_fail(err, TSH_EINVAL, "a copy of %llu bytes without memory",
                     (unsigned long long)c->bytes);
-  memmove(to, from, c->bytes);
+  cpu_copy(&dev->run, to, from, c->bytes);
   return TSH_OK;
 }
 

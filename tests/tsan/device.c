@@ -240,10 +240,36 @@ static void stops(const task *k) {
   p->close(dev);
 }
 
+/* ---- copies ------------------------------------------------------------- */
+static void copies(void) {
+  enum { BYTES = 3000001 };
+  static char from[BYTES], to[BYTES];
+  tsh_dev *dev = open_device(3, NULL);
+  tsh_buf *buf;
+  tsh_err err = {.size = sizeof err};
+  dev->run.force = 0;
+  for (int i = 0; i < BYTES; i++) from[i] = (char)(i * 31 % 251);
+  need(p->alloc(dev, 2 * BYTES, &buf, &err), &err);
+  for (int i = 0; i < 20; i++) { /* the first ones without threads */
+    tsh_copy in = {.size = sizeof in, .dst = buf, .bytes = BYTES, .host = from};
+    tsh_copy by = {.size = sizeof by, .dst = buf, .src = buf, .bytes = BYTES};
+    tsh_copy out = {.size = sizeof out, .src = buf, .bytes = BYTES, .host = to};
+    by.dst_at = out.src_at = i % 2 ? 1000 : BYTES; /* overlapping, apart */
+    need(p->copy(dev, &in, &err), &err);
+    need(p->copy(dev, &by, &err), &err);
+    need(p->copy(dev, &out, &err), &err);
+    expect(memcmp(from, to, BYTES) == 0, "a copy");
+    memset(to, 0, BYTES);
+  }
+  p->free(dev, buf);
+  p->close(dev);
+}
+
 int main(void) {
   p = tsh_cpu_query(TSH_ABI_MAJOR, TSH_ABI_MINOR);
   same_results();
   bad_elements();
+  copies();
   for (size_t k = 0; k < sizeof tasks / sizeof *tasks; k++) stops(&tasks[k]);
   printf("%d passed, %d failed\n", passed, failed);
   return failed != 0;
