@@ -21,7 +21,13 @@ static inline int cpu_find_lanes(const cpu_run *run, const cpu_port *port,
   *at = 0;
   for (int k = 0; k <= last; k++) *at += c->idx[k] * stride[k];
   *step = stride[last];
-  return c->idx[last] + (int64_t)n <= space->ext[last];
+  /* Axes that another port holds apart may be one for this port. */
+  int64_t ext = space->ext[last], first = c->idx[last];
+  for (; first + (int64_t)n > ext; ext *= space->ext[last]) {
+    if (last-- == 0 || stride[last] != *step * ext) return 0;
+    first += c->idx[last] * ext;
+  }
+  return 1;
 }
 
 void cpu_run_steps(cpu_run *run, const cpu_code *code, cpu_span steps,

@@ -167,49 +167,62 @@ void cpu_spread_rows(void *d, const void *s, size_t rows, size_t n, int size) {
 #undef F
 }
 
-/* ---- several axes: a run along the last one, then the odometer ---------- */
-/* Ends the run of `n` lanes at point idx: its length. */
-static inline size_t run_length(const cpu_space *space, const int64_t *idx,
-                                size_t n) {
+/* ---- several axes: a run along the last ones, then the odometer ---------- */
+typedef struct {
+  int64_t idx[TSH_MAX_RANK]; /* of the axes in front of the run's */
+  int64_t ext, first;        /* of the run, and where in it */
+  int64_t at;                /* offset of its current start */
+  int axis;                  /* first of the axes that are one for a port */
+} runs;
+
+static inline void begin_runs(runs *r, const cpu_space *space,
+                              const cpu_cursor *from, const int64_t *stride) {
   int last = space->rank - 1;
-  size_t left = (size_t)(space->ext[last] - idx[last]);
+  r->at = 0;
+  for (int k = 0; k <= last; k++) {
+    r->idx[k] = from->idx[k];
+    r->at += from->idx[k] * stride[k];
+  }
+  r->ext = space->ext[last];
+  r->first = from->idx[last];
+  r->axis = last;
+  while (r->axis > 0 && stride[r->axis - 1] == stride[last] * r->ext) {
+    r->axis--;
+    r->first += r->idx[r->axis] * r->ext;
+    r->ext *= space->ext[r->axis];
+  }
+}
+
+static inline size_t run_length(const runs *r, size_t n) {
+  size_t left = (size_t)(r->ext - r->first);
   return left < n ? left : n;
 }
 
-/* After a run that reached the end of the last axis. Returns how far the
- * strides moved. */
-static inline int64_t next_run(const cpu_space *space, int64_t *idx,
-                               const int64_t *stride) {
-  int k = space->rank - 1;
-  int64_t by = -idx[k] * stride[k];
-  idx[k] = 0;
+/* After a run that reached its end. */
+static inline void next_run(runs *r, const cpu_space *space,
+                            const int64_t *stride) {
+  int k = r->axis;
+  r->at -= r->first * stride[space->rank - 1];
+  r->first = 0;
   while (--k >= 0) {
-    by += stride[k];
-    if (++idx[k] < space->ext[k]) break;
-    by -= space->ext[k] * stride[k];
-    idx[k] = 0;
+    r->at += stride[k];
+    if (++r->idx[k] < space->ext[k]) break;
+    r->at -= space->ext[k] * stride[k];
+    r->idx[k] = 0;
   }
-  return by;
-}
-
-static inline int64_t offset_of(const cpu_space *space, const int64_t *idx,
-                                const int64_t *stride) {
-  int64_t at = 0;
-  for (int k = 0; k < space->rank; k++) at += idx[k] * stride[k];
-  return at;
 }
 
 #define WALK(CALL)                                                             \
-  int64_t idx[TSH_MAX_RANK];                                                   \
-  memcpy(idx, from->idx, sizeof idx);                                          \
-  int64_t at = offset_of(space, idx, stride);                                  \
+  runs r;                                                                      \
   const int64_t step = stride[space->rank - 1];                                \
-  while (n > 0) {                                                              \
-    size_t run = run_length(space, idx, n);                                    \
+  begin_runs(&r, space, from, stride);                                         \
+  for (;;) {                                                                   \
+    const size_t run = run_length(&r, n);                                      \
+    const int64_t at = r.at;                                                   \
     CALL;                                                                      \
-    d += run;                                                                  \
     if ((n -= run) == 0) break;                                                \
-    at += next_run(space, idx, stride);                                        \
+    d += run;                                                                  \
+    next_run(&r, space, stride);                                               \
   }
 
 #define SPACE(W)                                                               \

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "player.h"
+#include "graphs.h"
+#include "parts.h"
 
 #define MAX_ELEMENTS 4096
 
@@ -485,71 +486,25 @@ static plan_node *matmul(player *g) {
   return x;
 }
 
-/* Three rows of weights by windows of the last axis: what a convolution is. */
 static plan_node *convolve(player *g) {
-  plan_node *a = play_pick(g), *w = NULL, *k = NULL, *b = NULL, *x = NULL;
-  const plan_shape *s;
-  int64_t dim[PLAN_RANK] = {1}, row[PLAN_RANK] = {3};
-  float host[12];
-  if (plan_dtype_of(a) == TSH_bool) return NULL;
+  plan_node *a = play_pick(g), *w, *x = NULL;
+  float weights[12];
   w = windows(g, a, (int)plan_shape_of(a)->rank - 1);
   if (!w) return NULL;
-  s = plan_shape_of(w);
-  for (uint32_t i = 0; i < s->rank; i++) dim[i + 1] = s->dim[i], row[i + 1] = 1;
-  row[s->rank] = s->dim[s->rank - 1];
-  for (int i = 0; i < 12; i++) host[i] = random_float(g);
-  plan_reshape(g->p, w, plan_shape_get(g->p, (int)s->rank + 1, dim, NULL), &b,
-               &g->err);
-  plan_data(g->p, g->d, TSH_f32,
-            plan_shape_get(g->p, (int)s->rank + 1, row, NULL), host, &k,
-            &g->err);
+  for (int i = 0; i < 12; i++) weights[i] = random_float(g);
   g->used |= MATMUL;
-  if (b && k) plan_dot(g->p, k, b, UINT32_C(1) << s->rank, 0, &x, &g->err);
+  x = parts_convolve(g->p, g->d, w, weights, &g->err);
   plan_drop(g->p, w);
-  plan_drop(g->p, k);
-  plan_drop(g->p, b);
   return x;
 }
 
-/* a and its mate along a new axis, which then joins the one before. */
-static plan_node *interleave(player *g, plan_node *a, plan_node *b, int axis) {
-  const plan_shape *s = plan_shape_of(a);
-  int64_t dim[PLAN_RANK];
-  plan_node *part[2] = {NULL, NULL}, *y = NULL, *x = NULL;
-  const plan_shape *wide;
-  for (int i = 0; i <= (int)s->rank; i++)
-    dim[i] = i <= axis ? s->dim[i] : i == axis + 1 ? 1 : s->dim[i - 1];
-  wide = plan_shape_get(g->p, (int)s->rank + 1, dim, NULL);
-  plan_reshape(g->p, a, wide, &part[0], &g->err);
-  plan_reshape(g->p, b, wide, &part[1], &g->err);
-  if (part[0] && part[1]) plan_cat(g->p, part, 2, axis + 1, &y, &g->err);
-  memcpy(dim, s->dim, sizeof dim);
-  dim[axis] *= 2;
-  if (y)
-    plan_reshape(g->p, y, plan_shape_get(g->p, (int)s->rank, dim, NULL), &x,
-                 &g->err);
-  plan_drop(g->p, part[0]);
-  plan_drop(g->p, part[1]);
-  plan_drop(g->p, y);
-  return x;
-}
-
-/* Parts joined from parts, whose handles are gone. */
 static plan_node *quilt(player *g) {
-  plan_node *a = play_pick(g), *b = NULL, *top = NULL, *low = NULL, *x = NULL;
-  int rank = (int)plan_shape_of(a)->rank;
-  plan_operand in = tensor(a);
-  if (!rank || rank > 4 || plan_shape_of(a)->count > MAX_ELEMENTS / 4 ||
-      plan_map(g->p, TSH_OP_isnan, &in, 1, &b, &g->err) != TSH_OK)
+  plan_node *a = play_pick(g);
+  uint32_t rank = plan_shape_of(a)->rank;
+  if (!rank || rank > 4 || plan_shape_of(a)->count > MAX_ELEMENTS / 4)
     return NULL;
   g->used |= CAT;
-  top = interleave(g, a, b, rank - 1);
-  low = interleave(g, b, a, rank - 1);
-  if (top && low) x = interleave(g, top, low, (int)play_draw(g, (uint32_t)rank));
-  plan_drop(g->p, b);
-  plan_drop(g->p, top);
-  plan_drop(g->p, low);
-  return x;
+  return parts_quilt(g->p, a, (int)play_draw(g, rank), &g->err);
 }
 
 /* w = w - 0.25 * g: the old w is dropped, so its buffer may be taken. */

@@ -90,6 +90,28 @@ case("large", "the kernel form and sums by hand agree", function()
   near(y, by_hand, 1e-5)
 end)
 
+case("strided", "every second element of rows of any length", function()
+  for _, dt in ipairs { "f32", "i32", "i64", "bool" } do
+    for n = 1, 70 do
+      local x = (arange(3 * (2 * n - 1)) * 7 % 11):cast(dt)
+      local list, want = x:table(), {}
+      for row = 0, 2 do
+        want[row + 1] = {}
+        for i = 0, n - 1 do
+          want[row + 1][i + 1] = list[row * (2 * n - 1) + 2 * i + 1]
+        end
+      end
+      x = x:reshape(3, 2 * n - 1)
+      local y = x[{ {}, { 1, 2 * n - 1, 2 } }]
+      eq(maximum(y, y), want)
+      local z = zeros(3, 2 * n - 1, { dtype = dt })
+        :set({ {}, { 1, 2 * n - 1, 2 } }, maximum(y, y))
+      eq(z[{ {}, { 1, 2 * n - 1, 2 } }], want)
+      if n > 1 then eq(z:any(), y:any():item()) end
+    end
+  end
+end)
+
 case("batchless", "x without its first axis gives a result without it",
   function()
   local x, w = some(2, 5, 5), some(3, 2, 3, 3)
