@@ -99,6 +99,16 @@ enum { TSH_DTYPES(TSH_X) TSH_NDTYPE = 32 };
  * sign; a zero result has the sign of b. tsh_ipow wraps; with a negative
  * exponent it is 1 for base 1, 1 or -1 for base -1, else 0.
  *
+ * Integers wrap at their width in every op and every fold. Halves: a MAP op of
+ * f16 or bf16 widens its operands to f32, computes fexpr there (T is float) and
+ * rounds the result once to its dtype: to nearest even, too large is infinite,
+ * small values stay denormal. So a value does not change when it is stored.
+ * Conversions to a half round once, also those of f64 and of long integers; a
+ * SCALAR of a half is its double rounded once. FOLD sum, prod, dot and CALL
+ * index_add, scatter_add, cumsum, cumprod of halves do not exist: the host
+ * converts to f32, folds, and converts the result back. max, min, argmax,
+ * argmin and the sorts of halves do.
+ *
  * Fold order is the row-major order of the folded axes. Float sum and prod:
  * element i of a block of 4,096 goes to lane i mod 16 (lanes begin at the start
  * value), and lanes are combined as l + (l+8), then +4, +2, +1. The blocks are

@@ -3,53 +3,6 @@
 #include <string.h>
 #include "priv.h"
 
-/* ---- half types --------------------------------------------------------- */
-static double from_bf16(uint16_t bits) {
-  uint32_t wide = (uint32_t)bits << 16;
-  float f;
-  memcpy(&f, &wide, sizeof f);
-  return f;
-}
-
-static double from_f16(uint16_t bits) {
-  int exponent = bits >> 10 & 31, fraction = bits & 1023;
-  double v = exponent == 31 ? (fraction ? (double)NAN : (double)INFINITY)
-             : exponent     ? ldexp(1024 + fraction, exponent - 25)
-                            : ldexp(fraction, -24);
-  return bits >> 15 ? -v : v;
-}
-
-/* Rounds to `bits` of significand, halves to even, at least steps of 2^least;
- * the bits of the result are then exact. */
-static double round_to(double v, int bits, int least) {
-  int exponent;
-  double step;
-  if (v == 0 || v != v || isinf(v)) return v;
-  frexp(v, &exponent);
-  exponent -= bits;
-  step = ldexp(1, exponent < least ? least : exponent);
-  return rint(v / step) * step;
-}
-
-static uint16_t to_bf16(double v) {
-  float f = (float)round_to(v, 8, -133);
-  uint32_t wide;
-  memcpy(&wide, &f, sizeof wide);
-  return v != v ? 0x7fc0 : (uint16_t)(wide >> 16);
-}
-
-static uint16_t to_f16(double v) {
-  uint16_t sign = signbit(v) ? 0x8000 : 0;
-  double a = fabs(round_to(v, 11, -24));
-  int exponent;
-  if (v != v) return 0x7e00;
-  if (a >= 65520) return sign | 0x7c00;
-  if (a < 0x1p-14) return sign | (uint16_t)(a * 0x1p24);
-  a = frexp(a, &exponent);
-  return sign |
-         (uint16_t)(((exponent + 14) << 10) + (int)(ldexp(a, 11) - 1024));
-}
-
 /* ---- cells to Lua ------------------------------------------------------- */
 void lt_push_cell(lua_State *L, int dtype, const void *cells, int64_t i) {
   switch (dtype) {
@@ -87,10 +40,8 @@ void lt_push_cell(lua_State *L, int dtype, const void *cells, int64_t i) {
     return;
   }
   case TSH_f16:
-    lua_pushnumber(L, from_f16(((const uint16_t *)cells)[i]));
-    return;
   case TSH_bf16:
-    lua_pushnumber(L, from_bf16(((const uint16_t *)cells)[i]));
+    lua_pushnumber(L, plan_half_value(dtype, ((const uint16_t *)cells)[i]));
     return;
   case TSH_f32:
     lua_pushnumber(L, (double)((const float *)cells)[i]);
@@ -135,18 +86,10 @@ int lt_number_as(plan_operand *v, int dtype) {
   return v->kind == PLAN_INT && fits(v->num.i, dtype);
 }
 
-/* As double, so that a second rounding to a half type rounds as if it were the
- * only one: of a long integer the bits far below only say "not exact". */
-static double sticky(int64_t v) {
-  if (v > -(INT64_C(1) << 53) && v < INT64_C(1) << 53) return (double)v;
-  if (v & 0xffff) v = (int64_t)(((uint64_t)v & ~UINT64_C(0xffff)) | 0x10000);
-  return (double)v;
-}
-
 void lt_put_cell(int dtype, void *cells, int64_t i, const plan_operand *v) {
-  double f = v->kind == PLAN_REAL                    ? v->num.f
-             : dtype == TSH_f16 || dtype == TSH_bf16 ? sticky(v->num.i)
-                                                     : (double)v->num.i;
+  double f = v->kind == PLAN_REAL  ? v->num.f
+             : plan_is_half(dtype) ? plan_half_odd(v->num.i)
+                                   : (double)v->num.i;
   switch (dtype) {
   case TSH_bool:
   case TSH_u8:
@@ -174,10 +117,8 @@ void lt_put_cell(int dtype, void *cells, int64_t i, const plan_operand *v) {
     ((uint64_t *)cells)[i] = v->num.u;
     return;
   case TSH_f16:
-    ((uint16_t *)cells)[i] = to_f16(f);
-    return;
   case TSH_bf16:
-    ((uint16_t *)cells)[i] = to_bf16(f);
+    ((uint16_t *)cells)[i] = plan_half_of(dtype, f);
     return;
   /* An integer is rounded once, not by way of double. */
   case TSH_f32:

@@ -281,36 +281,14 @@ static int create_eye(lua_State *L) {
 }
 
 /* ---- random numbers ----------------------------------------------------- */
-static int real_draw(lua_State *L, lt_drawer draw, dev *d, int dtype,
-                     const plan_shape *shape, plan_rng *rng) {
+int lt_push_draw(lua_State *L, lt_drawer draw, dev *d, int dtype,
+                 const plan_shape *shape, plan_rng *rng) {
   lt *l = lt_begin(L);
   plan_node **out = lt_tensor_new(L);
   tsh_err err;
   err.size = sizeof err;
   lt_check(L, draw(l->plan, d, dtype, shape, rng, out, &err), &err);
   return lt_done(L, 1);
-}
-
-/* What is on top, times a number. */
-static void scale(lua_State *L, double by) {
-  lua_pushnumber(L, by);
-  lt_push_map(L, TSH_OP_mul, 2, lua_gettop(L) - 1, lua_gettop(L), 0);
-}
-
-int lt_push_draw(lua_State *L, lt_drawer draw, dev *d, int dtype,
-                 const plan_shape *shape, plan_rng *rng) {
-  if (dtype != TSH_f16 && dtype != TSH_bf16)
-    return real_draw(L, draw, d, dtype, shape, rng);
-  real_draw(L, draw, d, TSH_f32, shape, rng);
-  if (draw == plan_rand) {
-    /* Cut to the bits of the half type: rounding would reach 1. */
-    double steps = dtype == TSH_f16 ? 2048 : 256;
-    scale(L, steps);
-    lt_push_map(L, TSH_OP_floor, 1, lua_gettop(L), 0, 0);
-    scale(L, 1 / steps);
-  }
-  lt_push_cast(L, lt_tensor_test(L, -1), dtype);
-  return 1;
 }
 
 static int draw(lua_State *L, lt_drawer how) {

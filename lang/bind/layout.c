@@ -7,28 +7,11 @@
 
 /* ---- elements ----------------------------------------------------------- */
 
-static double half_value(uint16_t h) {
-  int exponent = h >> 10 & 31, fraction = h & 1023;
-  double v = exponent == 0    ? ldexp(fraction, -24)
-             : exponent != 31 ? ldexp(fraction + 1024, exponent - 25)
-             : fraction       ? (double)NAN
-                              : (double)INFINITY;
-  return h & 0x8000 ? -v : v;
-}
-
-static double bfloat_value(uint16_t h) {
-  uint32_t bits = (uint32_t)h << 16;
-  float f;
-  memcpy(&f, &bits, sizeof f);
-  return f;
-}
-
 double layout_real(int dtype, const void *cells, int64_t i) {
   switch (dtype) {
   case TSH_f16:
-    return half_value(((const uint16_t *)cells)[i]);
   case TSH_bf16:
-    return bfloat_value(((const uint16_t *)cells)[i]);
+    return plan_half_value(dtype, ((const uint16_t *)cells)[i]);
   case TSH_f32:
     return (double)((const float *)cells)[i];
   default:
@@ -57,13 +40,14 @@ static const char *special_text(double v) {
   return NULL;
 }
 
-/* So many decimal digits survive a trip through the dtype. */
-static int sure_digits(int dtype) {
+/* So many decimal digits survive a trip through the dtype; whole halves show
+ * all of theirs up to the largest f16: 256, not 2.6e+02. */
+static int sure_digits(int dtype, double v) {
   switch (dtype) {
   case TSH_bf16:
-    return 4; /* 2 would do, but 256 should not print 2.6e+02 */
+    return v == floor(v) && fabs(v) < 1e5 ? 5 : 2;
   case TSH_f16:
-    return 5;
+    return v == floor(v) ? 5 : 3;
   case TSH_f32:
     return 6;
   default:
@@ -75,9 +59,8 @@ static int same_value(int dtype, double v, const char *text) {
   double back = strtod(text, NULL);
   switch (dtype) {
   case TSH_f16:
-    return fabs(back - v) <= fabs(v) * 0x1p-13;
   case TSH_bf16:
-    return fabs(back - v) <= fabs(v) * 0x1p-10;
+    return plan_half_of(dtype, back) == plan_half_of(dtype, v);
   case TSH_f32:
     return (float)back == (float)v;
   default:
@@ -93,7 +76,7 @@ char *layout_exact(int dtype, const void *cells, int64_t i, char *text) {
   }
   v = layout_real(dtype, cells, i);
   if (special_text(v)) return strcpy(text, special_text(v));
-  for (int digits = sure_digits(dtype); digits <= 17; digits++) {
+  for (int digits = sure_digits(dtype, v); digits <= 17; digits++) {
     snprintf(text, LAYOUT_CELL, "%.*g", digits, v);
     if (same_value(dtype, v, text)) break;
   }

@@ -3,6 +3,7 @@
 -- A network is described by a plain table, its spec; init makes a table of
 -- parameters for it, forward computes. Nothing is hidden in an object.
 local core = require "tsh.core"
+local half = require "tsh.half"
 
 local nn = {}
 
@@ -166,9 +167,9 @@ local function cross_entropy(logits, labels)
   -- Counting from the end has no meaning for labels.
   local y = where(labels:lt(0), 0, labels)
   local hot = one_hot(y, classes, "bool")
-  local log_p = logits:log_softmax({ axis = -1 })
+  local log_p = half.wide(logits):log_softmax({ axis = -1 })
   local picked = where(hot, log_p, 0)
-  return -picked:sum({ axis = -1 }):mean()
+  return half.back(-picked:sum({ axis = -1 }):mean(), logits)
 end
 
 --- mse(x, y): mean of (x - y)^2 over all elements; x and y of one shape.
@@ -182,7 +183,7 @@ local function mse(x, y)
     core.fail(("mse: shapes differ: %s and %s"):format(tostring(x.shape),
       tostring(y.shape)))
   end
-  return core.map("square", x - y):mean()
+  return half.back(core.map("square", half.wide(x) - half.wide(y)):mean(), x, y)
 end
 
 nn.cross_entropy = cross_entropy

@@ -3,6 +3,7 @@
 -- Functions that are compositions of recorded ops: they fuse, and their
 -- gradients follow. Each is a method of tensors as well, x:clamp(0, 1).
 local core = require "tsh.core"
+local half = require "tsh.half"
 local map, fold = core.map, core.fold
 
 local inf = math.huge
@@ -251,16 +252,18 @@ end
 --- element.
 --- Example: logsumexp(tensor{1000.0, 1000.0}) --> 1000.7
 local function logsumexp(x, opts)
-  x = to_float(check_tensor("logsumexp", x))
+  local given = to_float(check_tensor("logsumexp", x))
+  x = half.wide(given)
   local o = options("logsumexp", opts, "axis", "axis keep")
   local axes = axes_of("logsumexp", x, o.axis)
   if core.count(x) == 0 then
-    return map("log", fold("sum", map("exp", x), axes, o.keep))
+    return half.back(map("log", fold("sum", map("exp", x), axes, o.keep)),
+      given)
   end
   local m = finite(fold("max", x, axes, true))
   local s = fold("sum", map("exp", x - m), axes, true)
   local y = map("log", s) + m
-  return o.keep and y or fold("sum", y, axes, false)
+  return half.back(o.keep and y or fold("sum", y, axes, false), given)
 end
 
 --- std(x, axis) or std(x, {axis=, keep=, correction=1}): standard deviation;
@@ -270,8 +273,20 @@ local function std(x, opts)
   check_tensor("std", x)
   local o = options("std", opts, "axis", "axis keep correction")
   local axes = o.axis ~= nil and axes_of("std", x, o.axis) or nil
-  return safe_sqrt(x:var({ axis = axes, keep = o.keep,
-    correction = number_option("std", o, "correction") }))
+  local v = half.wide(x):var({ axis = axes, keep = o.keep,
+    correction = number_option("std", o, "correction") })
+  return half.back(safe_sqrt(v), x)
+end
+
+-- norm of a float tensor that is no half.
+local function norm_of(x, p, axes, keep)
+  if p == 2 then return safe_sqrt(fold("sum", x:square(), axes, keep)) end
+  local size = map("abs", x)
+  if p == 1 then return fold("sum", size, axes, keep) end
+  if p == inf then return fold("max", size, axes, keep) end
+  local s = fold("sum", map("pow", size, p), axes, keep)
+  local zero = s:eq(0)
+  return where(zero, 0, map("pow", where(zero, 1, s), 1 / p))
 end
 
 --- norm(x, p) or norm(x, {p=2, axis=, keep=}): the p-norm, p a number above 0
@@ -285,20 +300,15 @@ local function norm(x, opts)
     core.fail("norm: p must be a number above 0, got "
       .. (type(p) == "number" and tostring(p) or core.kind(p)))
   end
-  if p == 2 then return safe_sqrt(fold("sum", x:square(), axes, o.keep)) end
-  local size = map("abs", x)
-  if p == 1 then return fold("sum", size, axes, o.keep) end
-  if p == inf then return fold("max", size, axes, o.keep) end
-  local s = fold("sum", map("pow", size, p), axes, o.keep)
-  local zero = s:eq(0)
-  return where(zero, 0, map("pow", where(zero, 1, s), 1 / p))
+  return half.back(norm_of(half.wide(x), p, axes, o.keep), x)
 end
 
 --- layer_norm(x, weight, bias, {eps=1e-5}): x with mean 0 and variance 1 along
 --- its last axis, times weight, plus bias (both [n] or nil).
 --- Example: layer_norm(tensor{{1.0, 3.0}}) --> -1 1
 local function layer_norm(x, weight, bias, opts)
-  x = to_float(check_tensor("layer_norm", x))
+  local given = to_float(check_tensor("layer_norm", x))
+  x = half.wide(given)
   local o = options("layer_norm", opts, "eps", "eps")
   local eps = number_option("layer_norm", o, "eps", 1e-5)
   positive_axis("layer_norm", x, -1)
@@ -307,8 +317,9 @@ local function layer_norm(x, weight, bias, opts)
   local last = { axis = -1, keep = true, correction = 0 }
   local mean = x:mean({ axis = -1, keep = true })
   local y = (x - mean) * map("rsqrt", x:var(last) + eps)
-  if weight then y = y * weight end
-  return bias and y + bias or y
+  if weight then y = y * half.wide(weight) end
+  if bias then y = y + half.wide(bias) end
+  return half.back(y, given, weight, bias)
 end
 
 -- ---- layout ----------------------------------------------------------------

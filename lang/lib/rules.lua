@@ -112,7 +112,8 @@ end
 -- Equal extremes share; where one is nan, the nans do.
 local function extreme(g, r)
   local mask = r.x:eq(kept(r.out, r)) | r.x:isnan()
-  local n = fold("sum", mask:cast(g.dtype), r.axes, true)
+  local count = g.dtype == "f64" and "f64" or "f32" -- of halves, too
+  local n = fold("sum", mask:cast(count), r.axes, true)
   return where(mask, kept(g, r) / n, 0)
 end
 

@@ -24,16 +24,29 @@ static void step_over(plan *p, plan_node *x, const plan_node *own) {
     node_temp(p, x);
 }
 
+/* Positions as i64; what is above is none, and stays so. */
+static tsh_status wide_positions(plan *p, plan_node *y, plan_node **out,
+                                 tsh_err *err) {
+  plan_operand in[2] = {operand_of(y), operand_int(INT64_MAX)};
+  plan_node *low = NULL;
+  tsh_status rc;
+  if (y->dtype != TSH_u64) return plan_cast(p, y, TSH_i64, out, err);
+  if ((rc = plan_map(p, TSH_OP_minimum, in, 2, &low, err)) != TSH_OK) return rc;
+  rc = plan_cast(p, low, TSH_i64, out, err);
+  node_temp(p, low);
+  return rc;
+}
+
 /* What devices read: i32 or i64, where x is. Owned. */
 static tsh_status positions_on(plan *p, const char *op, plan_node *at, dev *d,
                                plan_node **out, tsh_err *err) {
-  int wide = at->dtype != TSH_i32 && at->dtype != TSH_i64;
   plan_node *y = NULL;
   tsh_status rc;
   *out = NULL;
-  if ((rc = check_positions(op, at, err)) != TSH_OK ||
-      (rc = plan_cast(p, at, wide ? TSH_i64 : at->dtype, &y, err)) != TSH_OK)
-    return rc;
+  if ((rc = check_positions(op, at, err)) != TSH_OK) return rc;
+  rc = at->dtype == TSH_i32 ? plan_cast(p, at, TSH_i32, &y, err)
+                            : wide_positions(p, at, &y, err);
+  if (rc != TSH_OK) return rc;
   rc = plan_to(p, y, d, out, err);
   step_over(p, y, at);
   return rc;
@@ -58,7 +71,7 @@ tsh_status plan_index(plan *p, plan_node *y, int64_t n, plan_node **out,
   tsh_status rc;
   *out = NULL;
   if ((rc = check_positions("index", y, err)) != TSH_OK) return rc;
-  if ((rc = plan_cast(p, y, TSH_i64, &wide, err)) != TSH_OK) return rc;
+  if ((rc = wide_positions(p, y, &wide, err)) != TSH_OK) return rc;
   in[0] = operand_of(wide);
   in[1] = operand_int(n);
   rc = record_map(p, TSH_OP_index, TSH_i64, wide->d, wide->shape, in, 2, out,
@@ -140,11 +153,13 @@ static tsh_status read_at(plan *p, int op, plan_node *x, plan_node *at,
   return rc;
 }
 
-/* x with v, of the given shape, added at positions. */
+/* x with v, of the given shape, added at positions; halves in f32. */
 static tsh_status add_at(plan *p, int op, plan_node *x, plan_node *at,
                          plan_node *v, int axis, const plan_shape *shape,
                          plan_node **out, tsh_err *err) {
-  call c = {op, x->dtype, 3, axis, 0, {x, NULL, NULL}, x->shape};
+  int compute = plan_is_half(x->dtype) ? TSH_f32 : x->dtype;
+  call c = {op, compute, 3, axis, 0, {NULL, NULL, NULL}, x->shape};
+  plan_node *sum = NULL;
   tsh_status rc = check_takes(op, x, err);
   char a[200], b[200];
   if (rc == TSH_OK && shape != v->shape)
@@ -152,12 +167,16 @@ static tsh_status add_at(plan *p, int op, plan_node *x, plan_node *at,
                   plan_ops[op].name, shape_text(v->shape, a, sizeof a),
                   shape_text(shape, b, sizeof b));
   if (rc != TSH_OK) return rc;
+  TRY(plan_cast(p, x, compute, &c.in[0], err));
   TRY(positions_on(p, plan_ops[op].name, at, x->d, &c.in[1], err));
-  TRY(values_on(p, v, x, &c.in[2], err));
-  TRY(record_call(p, &c, out, err));
+  TRY(values_on(p, v, c.in[0], &c.in[2], err));
+  TRY(record_call(p, &c, &sum, err));
+  TRY(plan_cast(p, sum, x->dtype, out, err));
 out:
+  step_over(p, c.in[0], x);
   step_over(p, c.in[1], at);
   step_over(p, c.in[2], v);
+  step_over(p, sum, *out);
   return rc;
 }
 
@@ -267,15 +286,14 @@ static int scan_dtype(int dtype) {
   case TSH_KIND_UINT:
     return TSH_u64;
   default:
-    return plan_dtype_bytes(dtype) == 2 ? TSH_f32 : dtype;
+    return plan_is_half(dtype) ? TSH_f32 : dtype;
   }
 }
 
 tsh_status plan_scan(plan *p, int op, plan_node *x, int axis, plan_node **out,
                      tsh_err *err) {
   int compute = scan_dtype(x->dtype);
-  int is_half =
-      compute != x->dtype && plan_dtype_kind(x->dtype) == TSH_KIND_FLOAT;
+  int is_half = plan_is_half(x->dtype);
   call c = {op, compute, 1, axis, 0, {NULL, NULL, NULL}, x->shape};
   plan_node *sum = NULL;
   tsh_status rc = check_axis(op, x, axis, err);

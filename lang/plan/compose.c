@@ -2,6 +2,15 @@
 #include <math.h>
 #include "priv.h"
 
+/* x, a temporary that is replaced, in another dtype. */
+static tsh_status step_cast(plan *p, plan_node **x, int dtype, tsh_err *err) {
+  plan_node *y = NULL;
+  tsh_status rc = plan_cast(p, *x, dtype, &y, err);
+  node_temp(p, *x);
+  *x = y;
+  return rc;
+}
+
 /* ---- a small pipeline: each step's input is a temporary of the next ----- */
 static tsh_status step_map(plan *p, int op, plan_node **x,
                            const plan_operand *b, tsh_err *err) {
@@ -22,11 +31,17 @@ static int64_t folded_count(const plan_shape *s, uint32_t axes) {
   return n;
 }
 
-/* Floats stay, everything else becomes f32; owned. */
+/* f64 stays, everything else becomes f32, in which sums of halves are computed,
+ * too; owned. */
 static tsh_status as_float(plan *p, plan_node *x, plan_node **out,
                            tsh_err *err) {
-  int is_float = plan_dtype_kind(x->dtype) == TSH_KIND_FLOAT;
-  return plan_cast(p, x, is_float ? x->dtype : TSH_f32, out, err);
+  return plan_cast(p, x, x->dtype == TSH_f64 ? TSH_f64 : TSH_f32, out, err);
+}
+
+/* The result y of such a computation on x, back in x's half dtype. */
+static tsh_status as_half(plan *p, const plan_node *x, plan_node **y,
+                          tsh_err *err) {
+  return plan_is_half(x->dtype) ? step_cast(p, y, x->dtype, err) : TSH_OK;
 }
 
 tsh_status plan_mean(plan *p, plan_node *x, uint32_t axes, int keep,
@@ -38,6 +53,7 @@ tsh_status plan_mean(plan *p, plan_node *x, uint32_t axes, int keep,
   TRY(as_float(p, x, &f, err));
   TRY(plan_fold(p, TSH_OP_sum, f, axes, keep, &s, err));
   TRY(step_map(p, TSH_OP_div, &s, &n, err));
+  TRY(as_half(p, x, &s, err));
   *out = s;
 out:
   node_temp(p, f);
@@ -59,6 +75,7 @@ tsh_status plan_var(plan *p, plan_node *x, uint32_t axes, int keep,
   TRY(step_map(p, TSH_OP_square, &d, NULL, err));
   TRY(plan_fold(p, TSH_OP_sum, d, axes, keep, &s, err));
   TRY(step_map(p, TSH_OP_div, &s, &n, err));
+  TRY(as_half(p, x, &s, err));
   *out = s;
 out:
   node_temp(p, f);
@@ -94,7 +111,10 @@ static tsh_status softmax(plan *p, plan_node *x, int axis, int log,
   plan_operand in[2];
   tsh_status rc = TSH_OK;
   *out = NULL;
-  if (x->shape->count == 0) return as_float(p, x, out, err);
+  if (x->shape->count == 0) {
+    rc = as_float(p, x, out, err);
+    return rc ? rc : as_half(p, x, out, err);
+  }
   TRY(shifted(p, x, axes, &d, err));
   in[0] = operand_of(d);
   TRY(plan_map(p, TSH_OP_exp, in, 1, &e, err));
@@ -103,6 +123,7 @@ static tsh_status softmax(plan *p, plan_node *x, int axis, int log,
   in[0] = operand_of(log ? d : e);
   in[1] = operand_of(s);
   TRY(plan_map(p, log ? TSH_OP_sub : TSH_OP_div, in, 2, out, err));
+  TRY(as_half(p, x, out, err));
 out:
   node_temp(p, d);
   node_temp(p, e);
@@ -249,14 +270,31 @@ out:
   return rc;
 }
 
+/* The sum over the shared axis is one of f32, rounded once. */
+static tsh_status matmul_half(plan *p, plan_node *a, plan_node *b, int half,
+                              plan_node **out, tsh_err *err) {
+  plan_node *x = NULL, *y = NULL;
+  tsh_status rc = TSH_OK;
+  TRY(plan_cast(p, a, TSH_f32, &x, err));
+  TRY(plan_cast(p, b, TSH_f32, &y, err));
+  TRY(plan_matmul(p, x, y, out, err));
+  TRY(step_cast(p, out, half, err));
+out:
+  node_temp(p, x);
+  node_temp(p, y);
+  return rc;
+}
+
 tsh_status plan_matmul(plan *p, plan_node *a, plan_node *b, plan_node **out,
                        tsh_err *err) {
+  int dtype = plan_promote(a->dtype, b->dtype);
   plan_node *x = NULL, *y = NULL;
   tsh_status rc = matmul_shapes(a, b, err);
   uint32_t rank;
   *out = NULL;
   if (rc != TSH_OK) return rc;
   if ((rc = matmul_batches(p, a, b, err)) != TSH_OK) return rc;
+  if (plan_is_half(dtype)) return matmul_half(p, a, b, dtype, out, err);
   if (a->shape->rank == 1 || b->shape->rank == 1)
     return matmul_vector(p, a, b, out, err);
   rank = a->shape->rank > b->shape->rank ? a->shape->rank : b->shape->rank;

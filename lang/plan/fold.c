@@ -48,7 +48,8 @@ static tsh_status record_fold(plan *p, int op, int dtype,
   return trace_record(p, r, out, err);
 }
 
-static int fold_dtype(int op, int dtype) {
+static int fold_dtype(int op, const plan_node *x) {
+  int dtype = x->dtype;
   if (op == TSH_OP_any || op == TSH_OP_all) return TSH_bool;
   if (op != TSH_OP_sum && op != TSH_OP_prod) return dtype;
   switch (plan_dtype_kind(dtype)) {
@@ -56,20 +57,36 @@ static int fold_dtype(int op, int dtype) {
   case TSH_KIND_INT:
     return TSH_i64;
   case TSH_KIND_UINT:
-    return TSH_u64;
+    return dev_has_dtype(x->d, TSH_u64) ? TSH_u64 : TSH_i64;
   default:
     return dtype;
   }
 }
 
+/* There are no sums and products of halves: f32, rounded once at the end. */
+static tsh_status fold_half(plan *p, int op, plan_node *x, uint32_t axes,
+                            int keep, plan_node **out, tsh_err *err) {
+  plan_node *wide = NULL, *y = NULL;
+  tsh_status rc = TSH_OK;
+  TRY(plan_cast(p, x, TSH_f32, &wide, err));
+  TRY(plan_fold(p, op, wide, axes, keep, &y, err));
+  TRY(plan_cast(p, y, x->dtype, out, err));
+out:
+  node_temp(p, wide);
+  node_temp(p, y);
+  return rc;
+}
+
 tsh_status plan_fold(plan *p, int op, plan_node *x, uint32_t axes, int keep,
                      plan_node **out, tsh_err *err) {
-  int dtype = fold_dtype(op, x->dtype);
+  int dtype = fold_dtype(op, x);
   plan_node *y = NULL;
   plan_operand in;
   tsh_status rc;
   *out = NULL;
   axes &= (UINT32_C(1) << x->shape->rank) - 1;
+  if (plan_is_half(x->dtype) && (op == TSH_OP_sum || op == TSH_OP_prod))
+    return fold_half(p, op, x, axes, keep, out, err);
   if ((op == TSH_OP_max || op == TSH_OP_min) && empty_fold(x->shape, axes)) {
     char text[240];
     return dev_fail(err, TSH_EINVAL, "%s: %s has no element to choose from",
@@ -139,17 +156,24 @@ tsh_status plan_dot(plan *p, plan_node *a, plan_node *b, uint32_t axes,
   plan_operand in[2] = {operand_of(NULL), operand_of(NULL)};
   plan_operand from[2] = {operand_of(a), operand_of(b)};
   int dtype = plan_promote(a->dtype, b->dtype);
+  int wide = plan_is_half(dtype) ? TSH_f32 : dtype;
   dev *d = record_device(from, 2);
+  plan_node *r = NULL;
   tsh_status rc = TSH_OK;
   *out = NULL;
   if (!s) return shape_status(err);
   if (!dtype || dtype == TSH_bool)
     return dev_fail(err, TSH_EINVAL, "dot: no products of %s and %s",
                     plan_dtype_name(a->dtype), plan_dtype_name(b->dtype));
-  TRY(record_conform(p, &from[0], dtype, d, s, &in[0], err));
-  TRY(record_conform(p, &from[1], dtype, d, s, &in[1], err));
-  TRY(record_fold(p, TSH_OP_dot, dtype, in, 2, axes, keep, out, err));
+  TRY(record_conform(p, &from[0], wide, d, s, &in[0], err));
+  TRY(record_conform(p, &from[1], wide, d, s, &in[1], err));
+  TRY(record_fold(p, TSH_OP_dot, wide, in, 2, axes, keep, &r, err));
+  TRY(plan_cast(p, r, dtype, out, err));
 out:
+  if (r && r == *out)
+    plan_drop(p, r);
+  else
+    node_temp(p, r);
   for (int i = 0; i < 2; i++) {
     if (in[i].node == from[i].node)
       plan_drop(p, in[i].node);

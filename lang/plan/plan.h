@@ -56,6 +56,12 @@ const char *plan_dtype_name(int dtype);
 int plan_dtype_find(const char *name); /* 0 when unknown */
 uint32_t plan_dtype_bytes(int dtype);
 int plan_dtype_kind(int dtype); /* TSH_KIND_* */
+int plan_is_half(int dtype);    /* f16, bf16 */
+/* An element of a half dtype as a double, and the nearest one to v. */
+double plan_half_value(int dtype, uint16_t bits);
+uint16_t plan_half_of(int dtype, double v);
+/* An integer as a double that rounds to a half as the integer itself would. */
+double plan_half_odd(int64_t v);
 /* The one promotion table; 0 when the two have no common dtype. */
 int plan_promote(int dtype_a, int dtype_b);
 /* "f32[2,3]", " @npu:0" appended unless on cpu. Returns text. */
@@ -90,7 +96,8 @@ tsh_status plan_data(plan *p, dev *d, int dtype, const plan_shape *shape,
 typedef struct {
   uint64_t key, base; /* base advances with each draw, in Philox blocks */
 } plan_rng;
-/* Uniform in [0, 1) and standard normal; f32 or f64. */
+/* Uniform in [0, 1) and standard normal, of any float dtype. A uniform half has
+ * as many random bits as it can hold, so that none is rounded to 1. */
 tsh_status plan_rand(plan *p, dev *d, int dtype, const plan_shape *shape,
                      plan_rng *rng, plan_node **out, tsh_err *err);
 tsh_status plan_randn(plan *p, dev *d, int dtype, const plan_shape *shape,
@@ -109,8 +116,10 @@ tsh_status plan_map(plan *p, int op, const plan_operand *in, int n,
 tsh_status plan_cast(plan *p, plan_node *x, int dtype, plan_node **out,
                      tsh_err *err); /* x itself (kept) when it has dtype */
 /* sum prod max min any all over the axes whose bit is set. sum, prod of bool
- * and ints give i64; any, all take anything; max, min over no element are an
- * error. */
+ * and signed integers give i64, of unsigned ones u64 (i64 on a device without
+ * it); any, all take anything; max, min over no element are an error. Halves
+ * are summed, multiplied, and in all that is made of sums, computed in f32 and
+ * rounded once at the end. */
 tsh_status plan_fold(plan *p, int op, plan_node *x, uint32_t axes, int keep,
                      plan_node **out, tsh_err *err);
 /* 0-based i64 positions along an axis; axis -1: in the flattened tensor. */

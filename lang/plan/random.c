@@ -52,6 +52,24 @@ tsh_status plan_random(plan *p, dev *d, const plan_shape *shape, plan_rng *rng,
   return rc;
 }
 
+/* The upper bits of one word as k * 2^-bits. */
+static tsh_status unit_short(plan *p, dev *d, const plan_shape *shape,
+                             const plan_rng *rng, int bits, plan_node **out,
+                             tsh_err *err) {
+  plan_node *w = NULL;
+  tsh_status rc = TSH_OK;
+  *out = NULL;
+  TRY(words(p, d, shape, rng, 1, 0, &w, err));
+  TRY(step(p, TSH_OP_shr, &w, operand_int(32 - bits), err));
+  TRY(step_cast(p, &w, TSH_f32, err));
+  TRY(step(p, TSH_OP_mul, &w, operand_real(ldexp(1, -bits)), err));
+  *out = w;
+  w = NULL;
+out:
+  node_temp(p, w);
+  return rc;
+}
+
 /* 24 bits of one word as k * 2^-24, k from 0 (or 1). */
 static tsh_status unit_f32(plan *p, dev *d, const plan_shape *shape,
                            const plan_rng *rng, int each, int word, int from,
@@ -99,8 +117,8 @@ out:
 }
 
 static tsh_status check_float(const char *op, dev *d, int dtype, tsh_err *err) {
-  if (dtype != TSH_f32 && dtype != TSH_f64)
-    return dev_fail(err, TSH_EINVAL, "%s: draws are f32 or f64, not %s", op,
+  if (plan_dtype_kind(dtype) != TSH_KIND_FLOAT)
+    return dev_fail(err, TSH_EINVAL, "%s: draws are floats, not %s", op,
                     plan_dtype_name(dtype));
   if (dev_has_dtype(d, dtype)) return TSH_OK;
   return dev_fail(err, TSH_EINVAL, "%s: %s has no %s", op, dev_name(d),
@@ -113,8 +131,11 @@ tsh_status plan_rand(plan *p, dev *d, int dtype, const plan_shape *shape,
   tsh_status rc = check_float("rand", d, dtype, err);
   *out = NULL;
   if (rc != TSH_OK) return rc;
-  rc = dtype == TSH_f64 ? unit_f64(p, d, shape, rng, 2, 0, 0, out, err)
-                        : unit_f32(p, d, shape, rng, 1, 0, 0, out, err);
+  rc = dtype == TSH_f64    ? unit_f64(p, d, shape, rng, 2, 0, 0, out, err)
+       : dtype == TSH_f16  ? unit_short(p, d, shape, rng, 11, out, err)
+       : dtype == TSH_bf16 ? unit_short(p, d, shape, rng, 8, out, err)
+                           : unit_f32(p, d, shape, rng, 1, 0, 0, out, err);
+  if (rc == TSH_OK && plan_is_half(dtype)) rc = step_cast(p, out, dtype, err);
   if (rc == TSH_OK) advance(rng, shape, each);
   return rc;
 }
@@ -151,6 +172,7 @@ tsh_status plan_randn(plan *p, dev *d, int dtype, const plan_shape *shape,
   in[0] = operand_of(u);
   in[1] = operand_of(v);
   TRY(plan_map(p, TSH_OP_mul, in, 2, out, err));
+  if (plan_is_half(dtype)) TRY(step_cast(p, out, dtype, err));
   advance(rng, shape, each);
 out:
   node_temp(p, u);
@@ -178,6 +200,8 @@ static tsh_status float_range(plan *p, dev *d, int dtype, double start,
     double v = start + (double)i * by;
     if (dtype == TSH_f64)
       ((double *)host)[i] = v;
+    else if (plan_is_half(dtype))
+      ((uint16_t *)host)[i] = plan_half_of(dtype, v);
     else
       ((float *)host)[i] = (float)v;
   }

@@ -36,6 +36,8 @@ tsh_status record_map(plan *p, int op, int dtype, dev *d,
   for (int i = 0; i < n; i++) {
     x->in[i] = in[i];
     if (in[i].kind == PLAN_TENSOR) node_ref(in[i].node);
+    if (in[i].kind == PLAN_INT && plan_is_half(dtype))
+      x->in[i] = operand_real(plan_half_odd(in[i].num.i));
   }
   return trace_record(p, x, out, err);
 }
@@ -136,15 +138,21 @@ static tsh_status check_numbers(int op, const plan_operand *in, int n,
  * number with the same answer for every integer, or the answer is known. */
 enum { CMP_KEEP, CMP_FALSE, CMP_TRUE };
 
-static int compare_whole(int op, double v, int64_t *whole) {
+/* x compared with a number beyond all values of its dtype; above: of them. */
+static int compare_beyond(int op, int above) {
+  if (op == TSH_OP_eq) return CMP_FALSE;
+  if (op == TSH_OP_ne) return CMP_TRUE;
+  return (op == TSH_OP_lt || op == TSH_OP_le) == above ? CMP_TRUE : CMP_FALSE;
+}
+
+static int compare_whole(int op, int dtype, double v, int64_t *whole) {
   double lo = floor(v);
   if (v != v) return op == TSH_OP_ne ? CMP_TRUE : CMP_FALSE;
-  if (v >= 0x1p63 || v < -0x1p63) {
-    int above = v > 0; /* every integer is below v */
-    if (op == TSH_OP_eq) return CMP_FALSE;
-    if (op == TSH_OP_ne) return CMP_TRUE;
-    return (op == TSH_OP_lt || op == TSH_OP_le) == above ? CMP_TRUE : CMP_FALSE;
+  if (dtype == TSH_u64 && v >= 0x1p63 && v < 0x1p64) {
+    *whole = (int64_t)(uint64_t)v; /* its bits */
+    return CMP_KEEP;
   }
+  if (v >= 0x1p63 || v < -0x1p63) return compare_beyond(op, v > 0);
   if (lo != v && op == TSH_OP_eq) return CMP_FALSE;
   if (lo != v && op == TSH_OP_ne) return CMP_TRUE;
   /* x < 2.5 is x <= 2 and x >= 2.5 is x > 2: both keep their op with 3. */
@@ -172,16 +180,19 @@ static tsh_status compare_number(plan *p, int op, plan_node *x,
                                  const plan_operand *num, plan_node **out,
                                  tsh_err *err) {
   int64_t whole = num->num.i;
-  int known =
-      num->kind == PLAN_REAL ? compare_whole(op, num->num.f, &whole) : CMP_KEEP;
+  int real = num->kind == PLAN_REAL, known = CMP_KEEP;
   plan_operand in[2] = {operand_of(x), operand_of(x)};
   plan_node *wide = NULL;
   tsh_status rc;
+  if (real) known = compare_whole(op, x->dtype, num->num.f, &whole);
+  if (known == CMP_KEEP && !record_fits(whole, x->dtype) &&
+      !(real && x->dtype == TSH_u64 && num->num.f > 0))
+    known = compare_beyond(op, whole > 0);
   if (known != CMP_KEEP) /* x == x is true of integers, x != x false */
     return record_map(p, known == CMP_TRUE ? TSH_OP_eq : TSH_OP_ne, TSH_bool,
                       x->d, x->shape, in, 2, out, err);
   in[1] = operand_int(whole);
-  if (record_fits(whole, x->dtype) && x->dtype != TSH_bool)
+  if (x->dtype != TSH_bool)
     return record_map(p, op, TSH_bool, x->d, x->shape, in, 2, out, err);
   if ((rc = plan_cast(p, x, TSH_i64, &wide, err)) != TSH_OK) return rc;
   in[0] = operand_of(wide);

@@ -17,8 +17,9 @@ int verify_graph(const graph *gr, char *text, size_t size) {
       if (n->kind == G_MAP && gr->g[n->in[k]].shape != n->shape)
         FAULT("node %u (%s): operand %u has another shape", i,
               plan_ops[n->op].name, k);
-      if (graph_is_compute(n) && n->kind != G_TO &&
-          gr->g[n->in[k]].kind > G_EMPTY && gr->g[n->in[k]].device != n->device)
+      const gnode *base = &gr->g[graph_base(gr, n->in[k])];
+      if (graph_is_compute(n) && n->kind != G_TO && !graph_is_generator(base) &&
+          base->device != n->device)
         FAULT("node %u (%s): operand %u is on another device", i,
               plan_ops[n->op].name, k);
     }

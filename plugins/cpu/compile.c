@@ -117,15 +117,10 @@ out:
 }
 
 /* ---- the plain form ----------------------------------------------------- */
-static tsh_status compile_program(const tsh_kernel *k, const cpu_isa *isa,
-                                  tsh_prog *prog, tsh_err *err) {
-  uint32_t nphase;
-  kit_value *v = calloc(k->ninst + 1u, sizeof *v);
+static tsh_status lower_program(const tsh_kernel *k, const kit_value *v,
+                                uint32_t nphase, const cpu_isa *isa,
+                                tsh_prog *prog, tsh_err *err) {
   tsh_status rc;
-  if (!v) return kit_fail(err, TSH_ENOMEM, "no memory to compile a kernel");
-  if ((rc = kit_analyze(k, v, &nphase, err)) != TSH_OK) goto out;
-  rc = kit_supported(k, v, cpu_op_types, TSH_NOPS, CPU_STORAGE, err);
-  if (rc != TSH_OK) goto out;
   note_args(prog, k);
   for (uint32_t i = 0; i < k->ninst; i++)
     prog->has_dot |= kit_inst(k, i)->op == TSH_OP_dot;
@@ -137,7 +132,25 @@ static tsh_status compile_program(const tsh_kernel *k, const cpu_isa *isa,
   if (rc == TSH_OK && prog->spilled.nspill == 0) cpu_code_fini(&prog->spilled);
   int dot = rc == TSH_OK ? find_dot(k, v) : -1;
   if (dot >= 0) rc = compile_gemm(k, v, dot, isa, prog, err);
-out:
+  return rc;
+}
+
+static tsh_status compile_program(const tsh_kernel *k, const cpu_isa *isa,
+                                  tsh_prog *prog, tsh_err *err) {
+  uint32_t nphase;
+  kit_value *v = calloc(k->ninst + 1u, sizeof *v);
+  const kit_value *value = v;
+  tsh_kernel narrowed = *k;
+  void *memory = NULL;
+  tsh_status rc;
+  if (!v) return kit_fail(err, TSH_ENOMEM, "no memory to compile a kernel");
+  rc = kit_analyze(k, v, &nphase, err);
+  if (rc == TSH_OK)
+    rc = kit_supported(k, v, cpu_op_types, TSH_NOPS, CPU_STORAGE, err);
+  if (rc == TSH_OK) rc = cpu_narrow(&narrowed, &value, &memory, err);
+  if (rc == TSH_OK)
+    rc = lower_program(&narrowed, value, nphase, isa, prog, err);
+  free(memory);
   free(v);
   return rc;
 }
@@ -150,6 +163,8 @@ static tsh_status compile_epilogue(const tsh_kernel *k, const cpu_isa *isa,
   size_t narg = k->narg + 1u;
   tsh_inst *inst = calloc(k->ninst, sizeof *inst);
   kit_value *v = calloc(k->ninst, sizeof *v);
+  const kit_value *value = v;
+  void *memory = NULL;
   uint8_t *byte = calloc(3, narg);
   tsh_kernel e = *k;
   uint32_t nphase;
@@ -184,8 +199,10 @@ static tsh_status compile_epilogue(const tsh_kernel *k, const cpu_isa *isa,
   /* From here on with the launch's own arguments. */
   e.inst = k->inst;
   e.inst_size = k->inst_size;
-  rc = cpu_lower(&e, v, nphase, CPU_AGAIN, isa, &prog->code, err);
+  if ((rc = cpu_narrow(&e, &value, &memory, err)) != TSH_OK) goto out;
+  rc = cpu_lower(&e, value, nphase, CPU_AGAIN, isa, &prog->code, err);
 out:
+  free(memory);
   free(inst);
   free(v);
   free(byte);

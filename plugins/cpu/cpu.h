@@ -19,14 +19,28 @@ enum {
   CPU_MAX_ARGS = 256
 };
 
-/* X(dtype, C type, kind). More dtypes go here; f16 and bf16 will widen in the
- * LOAD and narrow after each step. */
-#define CPU_DTYPES(X)                                                          \
+/* The dtypes that kernels compute in: X(dtype, C type, kind). */
+#define CPU_FLOATS(X)                                                          \
   X(f32, float, F)                                                             \
-  X(f64, double, F)                                                            \
+  X(f64, double, F)
+#define CPU_INTS(X)                                                            \
+  X(i8, int8_t, I)                                                             \
+  X(i16, int16_t, I)                                                           \
   X(i32, int32_t, I)                                                           \
   X(i64, int64_t, I)                                                           \
-  X(bool, uint8_t, B)
+  X(u8, uint8_t, I)                                                            \
+  X(u16, uint16_t, I)                                                          \
+  X(u32, uint32_t, I)                                                          \
+  X(u64, uint64_t, I)
+#define CPU_DTYPES(X) CPU_FLOATS(X) CPU_INTS(X) X(bool, uint8_t, B)
+
+/* f16 and bf16 are 16 bits in memory and f32 that are rounded in slots
+ * (narrow.c): X(dtype). */
+#define CPU_HALVES(X) X(f16) X(bf16)
+
+/* Steps that are no ops of the table: an f32 to the nearest of a half type, and
+ * any number to the f32 from which that is its own nearest. */
+enum { CPU_OP_ROUND_f16 = TSH_NOPS, CPU_OP_ROUND_bf16, CPU_OP_ODD, CPU_OP_END };
 
 typedef struct cpu_run cpu_run;
 typedef struct cpu_isa cpu_isa;
@@ -162,6 +176,12 @@ enum { CPU_AGAIN, CPU_KEEP, CPU_SPILL };
 tsh_status cpu_lower(const tsh_kernel *k, const kit_value *v, uint32_t nphase,
                      int keep, const cpu_isa *isa, cpu_code *out, tsh_err *err);
 void cpu_code_fini(cpu_code *code); /* takes a zeroed one */
+
+/* The same program without values of f16 and bf16, but for those loaded and to
+ * be stored, and without folds of short integers (narrow.c). *k and *v are
+ * replaced when there is something to replace; *memory is then owned: free. */
+tsh_status cpu_narrow(tsh_kernel *k, const kit_value **v, void **memory,
+                      tsh_err *err);
 
 /* ---- programs (compile.c) ----------------------------------------------- */
 enum { CPU_FORM_PROGRAM, CPU_FORM_GEMM, CPU_FORM_CALL };

@@ -5,8 +5,8 @@
 
 #include "cpu.h"
 
-#define CPU_BIT(name, type, kind) | TSH_BIT(TSH_##name)
-#define CPU_STORAGE               (0u CPU_DTYPES(CPU_BIT))
+#define CPU_BIT(name, ...) | TSH_BIT(TSH_##name)
+#define CPU_STORAGE        (0u CPU_DTYPES(CPU_BIT) CPU_HALVES(CPU_BIT))
 
 struct tsh_dev {
   const cpu_isa *isa;

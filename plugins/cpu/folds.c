@@ -1,7 +1,7 @@
 /* folds.c - the FOLD ops on lanes, expanded from the op table: along the lanes
  * (rows) and between blocks of lanes (col). Both keep the order that the
- * header promises, so they give equal bits. Compiled once per instruction
- * set. */
+ * header promises, so they give equal bits. Other dtypes are folded in one of
+ * these (narrow.c). Compiled once per instruction set. */
 #include "isa.h"
 #include "kit_math.h"
 
@@ -16,11 +16,13 @@ enum { BLOCK = 4096, LANES = 16, LEVELS = 63 - 12 + 1 };
 #define LOWEST_f64           ((double)-INFINITY)
 #define LOWEST_i32           INT32_MIN
 #define LOWEST_i64           INT64_MIN
+#define LOWEST_u64           0
 #define LOWEST_bool          0
 #define HIGHEST_f32          INFINITY
 #define HIGHEST_f64          ((double)INFINITY)
 #define HIGHEST_i32          INT32_MAX
 #define HIGHEST_i64          INT64_MAX
+#define HIGHEST_u64          UINT64_MAX
 #define HIGHEST_bool         1
 
 /* Vectors of the width that the instruction set has. */
@@ -389,7 +391,8 @@ static void free_end(void *out, void *state, size_t n, int64_t count) {
   FLOAT_##name(name, f32, float, start, fe)                                    \
       FLOAT_##name(name, f64, double, start, fe)                               \
           WHOLE_##name(name, i32, int32_t, start, ie)                          \
-              WHOLE_##name(name, i64, int64_t, start, ie)
+              WHOLE_##name(name, i64, int64_t, start, ie)                      \
+                  WHOLE_##name(name, u64, uint64_t, start, ie)
 #define FOLDS_FIB(name, start, fe, ie)                                         \
   FOLDS_FI(name, start, fe, ie) FOLDS_B(name, start, fe, ie)
 
@@ -402,7 +405,7 @@ TSH_OPS_FOLD(CPU_X)
 #define ROW_B(f) [CPU_bool] = &f##_bool
 #define ROW_FI(f)                                                              \
   [CPU_f32] = &f##_f32, [CPU_f64] = &f##_f64, [CPU_i32] = &f##_i32,            \
-  [CPU_i64] = &f##_i64
+  [CPU_i64] = &f##_i64, [CPU_u64] = &f##_u64
 #define ROW_FIB(f)             ROW_FI(f), ROW_B(f)
 #define ROW_SAME(f, takes, id) [id - FIRST] = {ROW_##takes(f)},
 #define ROW_SECOND(f, takes, id)
@@ -413,12 +416,11 @@ enum { FIRST = TSH_OP_sum, IDS = 16 };
 static const cpu_fold *const folds[IDS][CPU_NDTYPE] = {TSH_OPS_FOLD(CPU_X)};
 #undef CPU_X
 
+#define ARG_OF(f, dt) [CPU_##dt] = {&f##_##dt##_i32, &f##_##dt##_i64}
 #define ARG_ROW(f)                                                             \
   {                                                                            \
-    {&f##_f32_i32, &f##_f32_i64}, {&f##_f64_i32, &f##_f64_i64},                \
-        {&f##_i32_i32, &f##_i32_i64}, {&f##_i64_i32, &f##_i64_i64}, {          \
-      &f##_bool_i32, &f##_bool_i64                                             \
-    }                                                                          \
+    ARG_OF(f, f32), ARG_OF(f, f64), ARG_OF(f, i32), ARG_OF(f, i64),            \
+        ARG_OF(f, u64), ARG_OF(f, bool)                                        \
   }
 static const cpu_fold *const args[2][CPU_NDTYPE][2] = {ARG_ROW(fold_argmax),
                                                        ARG_ROW(fold_argmin)};

@@ -33,9 +33,13 @@ static inline const tsh_inst *cpu_inst(const cpu_lowering *l, uint32_t i) {
   return kit_inst(l->k, i);
 }
 
+static inline int cpu_is_inner(int op) {
+  return op >= CPU_OP_ROUND_f16 && op < CPU_OP_END;
+}
+
 static inline int cpu_is_class(int op, int class_) {
   const kit_op *row = kit_op_get(op);
-  return row && row->class_ == class_;
+  return row ? row->class_ == class_ : cpu_is_inner(op) && class_ == KIT_MAP;
 }
 
 static inline int cpu_is_port(int op) {
@@ -44,7 +48,7 @@ static inline int cpu_is_port(int op) {
 
 static inline int cpu_arity(int op) {
   const kit_op *row = kit_op_get(op);
-  return op == TSH_OP_STORE ? 1 : row ? row->arity : 0;
+  return op == TSH_OP_STORE || cpu_is_inner(op) ? 1 : row ? row->arity : 0;
 }
 
 static inline uint16_t cpu_operand(const tsh_inst *in, int i) {

@@ -34,6 +34,7 @@
       for (size_t i = 0; i < n; i++) d[i] = s[r];                              \
   }
 RUN(8)
+RUN(16)
 RUN(32)
 RUN(64)
 #undef RUN
@@ -54,6 +55,9 @@ COUNT(64)
   switch (size) {                                                              \
   case 1:                                                                      \
     F(8);                                                                      \
+    break;                                                                     \
+  case 2:                                                                      \
+    F(16);                                                                     \
     break;                                                                     \
   case 4:                                                                      \
     F(32);                                                                     \
@@ -151,6 +155,7 @@ static inline int64_t offset_of(const cpu_space *space, const int64_t *idx,
     WALK(put_##W(base + at, d, step, run))                                     \
   }
 SPACE(8)
+SPACE(16)
 SPACE(32)
 SPACE(64)
 #undef SPACE

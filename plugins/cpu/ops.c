@@ -5,16 +5,33 @@
 
 #include "device.h"
 
-#define HAS_F   (TSH_BIT(TSH_f32) | TSH_BIT(TSH_f64))
-#define HAS_I   (TSH_BIT(TSH_i32) | TSH_BIT(TSH_i64))
-#define HAS_B   TSH_BIT(TSH_bool)
-#define HAS_FI  (HAS_F | HAS_I)
-#define HAS_IB  (HAS_I | HAS_B)
-#define HAS_FIB (HAS_FI | HAS_B)
+#define BIT(name, ...) | TSH_BIT(TSH_##name)
+#define HALF           (0u CPU_HALVES(BIT))
+#define HAS_F          (HALF CPU_FLOATS(BIT))
+#define HAS_I          (0u CPU_INTS(BIT))
+#define HAS_B          TSH_BIT(TSH_bool)
+#define HAS_FI         (HAS_F | HAS_I)
+#define HAS_IB         (HAS_I | HAS_B)
+#define HAS_FIB        (HAS_FI | HAS_B)
+
+/* No sums and products of halves (see the header), random words are i64. */
+#define ADDS(id)                                                               \
+  ((id) == TSH_OP_sum || (id) == TSH_OP_prod || (id) == TSH_OP_dot ||          \
+   (id) == TSH_OP_index_add || (id) == TSH_OP_scatter_add ||                   \
+   (id) == TSH_OP_cumsum || (id) == TSH_OP_cumprod)
+/* Of shorter integers scans are recorded as those of i64 and u64. */
+#define SHORT                                                                  \
+  (TSH_BIT(TSH_i8) | TSH_BIT(TSH_u8) | TSH_BIT(TSH_i16) | TSH_BIT(TSH_u16))
+#define LACKS(id)                                                              \
+  ((ADDS(id)                ? HALF                                             \
+    : (id) == TSH_OP_random ? ~TSH_BIT(TSH_i64)                                \
+                            : 0u) |                                            \
+   ((id) == TSH_OP_cumsum || (id) == TSH_OP_cumprod ? SHORT : 0u))
 
 /* MOVE ops never reach a plugin. */
 const uint32_t cpu_op_types[TSH_NOPS] = {
-#define CPU_X(id, name, class, arity, takes, ...) [id] = HAS_##takes,
+#define CPU_X(id, name, class, arity, takes, ...)                              \
+  [id] = HAS_##takes & ~LACKS(id),
     TSH_OPS_MAP1(CPU_X) TSH_OPS_MAP2(CPU_X) TSH_OPS_MAP3(CPU_X)
         TSH_OPS_FOLD(CPU_X) TSH_OPS_CALL(CPU_X)
 #undef CPU_X
@@ -25,7 +42,7 @@ const uint32_t cpu_op_types[TSH_NOPS] = {
 static int has_v3(void) {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
          __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-         __builtin_cpu_supports("popcnt");
+         __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("f16c");
 }
 #endif
 

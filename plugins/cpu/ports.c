@@ -1,6 +1,7 @@
 /* ports.c - between arguments and registers: LOAD, INDEX, STORE of a block, and
  * what is the same for a whole launch. Compiled once per instruction set. */
 #include "interp.h"
+#include "kit_half.h"
 
 /* ---- lanes of a port ---------------------------------------------------- */
 static void count_lanes(cpu_run *run, const cpu_port *port, int kind,
@@ -87,11 +88,14 @@ static uint64_t scalar_bits(const cpu_uniform *u, const tsh_launch *launch) {
   union {
     float f;
     double d;
-    int32_t i;
+    uint8_t u8;
+    uint16_t u16;
+    uint32_t u32;
     uint64_t bits;
   } w = {.bits = u->bits};
   if (u->scalar < 0) return w.bits;
   const tsh_scalar *s = &launch->scalar[u->scalar];
+  w.bits = 0;
   switch (u->dtype) {
   case TSH_f32:
     w.f = (float)s->f;
@@ -99,14 +103,20 @@ static uint64_t scalar_bits(const cpu_uniform *u, const tsh_launch *launch) {
   case TSH_f64:
     w.d = s->f;
     break;
-  case TSH_i32:
-    w.i = (int32_t)s->i;
+  case TSH_f16:
+    w.u16 = kit_f64_to_f16(s->f);
+    break;
+  case TSH_bf16:
+    w.u16 = kit_f64_to_bf16(s->f);
     break;
   case TSH_bool:
-    w.bits = s->i != 0;
+    w.u8 = s->i != 0;
     break;
-  default:
-    w.bits = (uint64_t)s->i;
+  default: /* the low end, also on a big-endian machine */
+    if (u->size == 1) w.u8 = (uint8_t)s->u;
+    if (u->size == 2) w.u16 = (uint16_t)s->u;
+    if (u->size == 4) w.u32 = (uint32_t)s->u;
+    if (u->size == 8) w.bits = s->u;
     break;
   }
   return w.bits;

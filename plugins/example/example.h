@@ -26,19 +26,36 @@ enum {
   EX_ALIGN = 64,
   EX_BLOCK = 128, /* points that an instruction handles in one go */
   EX_LANES = 16,  /* of a fold, see the op table */
-  EX_LEVELS = 52, /* of its blocks: 4,096 times 2^51 elements are 2^63 */
-  EX_STORAGE =
-      TSH_BIT(TSH_f32) | TSH_BIT(TSH_i32) | TSH_BIT(TSH_i64) | TSH_BIT(TSH_bool)
+  EX_LEVELS = 52  /* of its blocks: 4,096 times 2^51 elements are 2^63 */
 };
 
+/* The dtypes of this device: X(dtype, C type in memory, C type of arithmetic).
+ * It has no f64, so that it shows what the host does about that. */
+#define EX_DTYPES(X)                                                           \
+  X(f16, uint16_t, float)                                                      \
+  X(bf16, uint16_t, float)                                                     \
+  X(f32, float, float)                                                         \
+  X(i8, int8_t, int8_t)                                                        \
+  X(i16, int16_t, int16_t)                                                     \
+  X(i32, int32_t, int32_t)                                                     \
+  X(i64, int64_t, int64_t)                                                     \
+  X(u8, uint8_t, uint8_t)                                                      \
+  X(u16, uint16_t, uint16_t)                                                   \
+  X(u32, uint32_t, uint32_t)                                                   \
+  X(u64, uint64_t, uint64_t)                                                   \
+  X(bool, uint8_t, uint8_t)
+
+#define EX_X(dtype, M, T) | TSH_BIT(TSH_##dtype)
+#define EX_STORAGE        (0u EX_DTYPES(EX_X))
+
 /* ---- values ------------------------------------------------------------- */
-/* One value of any dtype that this device has. */
+/* One value of any dtype that this device has: m_f32, m_i8 and so on. Halves
+ * are their bits. */
+#define EX_M(dtype, M, T) M m_##dtype;
 typedef union {
-  float m_f32;
-  int32_t m_i32;
-  int64_t m_i64;
-  uint8_t m_bool;
+  EX_DTYPES(EX_M)
 } ex_cell;
+#undef EX_M
 
 /* The first bad element of a launch, for tsh_err. */
 typedef struct {
@@ -76,6 +93,8 @@ ex_map ex_map_get(int op, int dtype, int to);
 const ex_folder *ex_folder_get(int op, int dtype, int position);
 extern const uint32_t ex_op_types[TSH_NOPS];
 
+ex_cell ex_scalar(int dtype, const tsh_scalar *s);
+ex_cell ex_constant(int dtype, uint64_t bits);
 void ex_load(ex_cell *out, int dtype, const void *from, const int64_t *offset,
              uint32_t n);
 void ex_store(void *to, const int64_t *offset, int dtype, const ex_cell *in,

@@ -5,46 +5,100 @@
 #include "kit_math.h"
 
 /* ---- the dtypes of this device ------------------------------------------ */
-/* X(dtype, C type, F|I|B, ...) for those of the table's `takes`. One dtype is
- * named bool, so stdbool.h with its macro of that name must stay out. */
-#define EACH_F(X, ...) X(f32, float, F, __VA_ARGS__)
+/* X(dtype, C type, F|I|B, ...) for those of the table's `takes`; ADDS is F
+ * without the halves, which have no sums and products. One dtype is named bool,
+ * so stdbool.h with its macro of that name must stay out. */
+#define EACH_ADDS(X, ...) X(f32, float, F, __VA_ARGS__)
+#define EACH_F(X, ...)                                                         \
+  X(f16, float, F, __VA_ARGS__)                                                \
+  X(bf16, float, F, __VA_ARGS__)                                               \
+  EACH_ADDS(X, __VA_ARGS__)
 #define EACH_I(X, ...)                                                         \
+  X(i8, int8_t, I, __VA_ARGS__)                                                \
+  X(i16, int16_t, I, __VA_ARGS__)                                              \
   X(i32, int32_t, I, __VA_ARGS__)                                              \
-  X(i64, int64_t, I, __VA_ARGS__)
+  X(i64, int64_t, I, __VA_ARGS__)                                              \
+  X(u8, uint8_t, I, __VA_ARGS__)                                               \
+  X(u16, uint16_t, I, __VA_ARGS__)                                             \
+  X(u32, uint32_t, I, __VA_ARGS__)                                             \
+  X(u64, uint64_t, I, __VA_ARGS__)
 #define EACH_B(X, ...)   X(bool, uint8_t, B, __VA_ARGS__)
 #define EACH_FI(X, ...)  EACH_F(X, __VA_ARGS__) EACH_I(X, __VA_ARGS__)
 #define EACH_IB(X, ...)  EACH_I(X, __VA_ARGS__) EACH_B(X, __VA_ARGS__)
 #define EACH_FIB(X, ...) EACH_F(X, __VA_ARGS__) EACH_IB(X, __VA_ARGS__)
+
+/* The lists of the FOLD ops: of those that take F and I, all add. */
+#define FOLD_FI(X, ...)  EACH_ADDS(X, __VA_ARGS__) EACH_I(X, __VA_ARGS__)
+#define FOLD_FIB(X, ...) EACH_FIB(X, __VA_ARGS__)
+#define FOLD_B(X, ...)   EACH_B(X, __VA_ARGS__)
+
+/* From a cell to the C type of arithmetic and, rounded, back. */
+#define GET_f16(cell)       kit_f16_to_f32((cell).m_f16)
+#define GET_bf16(cell)      kit_bf16_to_f32((cell).m_bf16)
+#define PUT_f16(cell, x)    ((cell).m_f16 = kit_f32_to_f16(x))
+#define PUT_bf16(cell, x)   ((cell).m_bf16 = kit_f32_to_bf16(x))
+#define GET(dtype, cell)    GET_##dtype(cell)
+#define PUT(dtype, cell, x) PUT_##dtype(cell, x)
+#define GET_f32(cell)       (cell).m_f32
+#define GET_i8(cell)        (cell).m_i8
+#define GET_i16(cell)       (cell).m_i16
+#define GET_i32(cell)       (cell).m_i32
+#define GET_i64(cell)       (cell).m_i64
+#define GET_u8(cell)        (cell).m_u8
+#define GET_u16(cell)       (cell).m_u16
+#define GET_u32(cell)       (cell).m_u32
+#define GET_u64(cell)       (cell).m_u64
+#define GET_bool(cell)      (cell).m_bool
+#define PUT_f32(cell, x)    ((cell).m_f32 = (x))
+#define PUT_i8(cell, x)     ((cell).m_i8 = (int8_t)(x))
+#define PUT_i16(cell, x)    ((cell).m_i16 = (int16_t)(x))
+#define PUT_i32(cell, x)    ((cell).m_i32 = (int32_t)(x))
+#define PUT_i64(cell, x)    ((cell).m_i64 = (int64_t)(x))
+#define PUT_u8(cell, x)     ((cell).m_u8 = (uint8_t)(x))
+#define PUT_u16(cell, x)    ((cell).m_u16 = (uint16_t)(x))
+#define PUT_u32(cell, x)    ((cell).m_u32 = (uint32_t)(x))
+#define PUT_u64(cell, x)    ((cell).m_u64 = (uint64_t)(x))
+#define PUT_bool(cell, x)   ((cell).m_bool = (uint8_t)(x))
+
+/* What -1 and a sign mean is asked of unsigned types, too. */
+#pragma GCC diagnostic ignored "-Wtype-limits"
+#pragma GCC diagnostic ignored "-Wsign-compare"
 
 /* Which of a row's two expressions; of a bool the lowest bit counts. */
 #define EXPR_F(fexpr, iexpr) (fexpr)
 #define EXPR_I(fexpr, iexpr) (iexpr)
 #define EXPR_B(fexpr, iexpr) ((iexpr)&1)
 
-enum { SLOT_f32, SLOT_i32, SLOT_i64, SLOT_bool, NSLOT };
+#define SLOT_X(dtype, M, T) SLOT_##dtype,
+enum { EX_DTYPES(SLOT_X) NSLOT };
+#undef SLOT_X
 
 static int slot_of(int dtype) {
   switch (dtype) {
-  case TSH_f32:
-    return SLOT_f32;
-  case TSH_i32:
-    return SLOT_i32;
-  case TSH_i64:
-    return SLOT_i64;
-  case TSH_bool:
-    return SLOT_bool;
+#define SLOT_X(dtype, M, T)                                                    \
+  case TSH_##dtype:                                                            \
+    return SLOT_##dtype;
+    EX_DTYPES(SLOT_X)
+#undef SLOT_X
   default:
     return -1;
   }
 }
 
 /* ---- op_types of tsh_props ---------------------------------------------- */
-#define BIT_OF(dtype, T, kind, ...)             | TSH_BIT(TSH_##dtype)
-#define TYPES_MAP(takes)                        0 EACH_##takes(BIT_OF, )
-#define TYPES_FOLD(takes)                       0 EACH_##takes(BIT_OF, )
-#define TYPES_MOVE(takes)                       0 /* never compiled */
-#define TYPES_CALL(takes)                       0 /* this device has none */
-#define ROW(id, name, class, arity, takes, ...) [id] = TYPES_##class(takes),
+#define BIT_OF(dtype, T, kind, ...) | TSH_BIT(TSH_##dtype)
+#define TYPES_MAP(takes)            0 EACH_##takes(BIT_OF, )
+#define TYPES_FOLD(takes)           0 FOLD_##takes(BIT_OF, )
+#define TYPES_MOVE(takes)           0 /* never compiled */
+#define TYPES_CALL(takes)           0 /* this device has none */
+/* The opaque device stores and converts bf16 but has no other op on it: what it
+ * lacks is computed by cpu. */
+#define LACKS(id)                                                              \
+  (OPAQUE && (id) != TSH_OP_cast && (id) != TSH_OP_copy ? TSH_BIT(TSH_bf16)    \
+                                                        : 0u)
+#define ROW(id, name, class, arity, takes, ...)                                \
+  [id] = ((id) == TSH_OP_random ? TSH_BIT(TSH_i64) : (TYPES_##class(takes))) & \
+         ~LACKS(id),
 const uint32_t ex_op_types[TSH_NOPS] = {TSH_OPS(ROW)};
 #undef ROW
 
@@ -59,21 +113,23 @@ static int64_t checked_index(const ex_args *x, uint32_t p, int64_t y,
   if (x->fault->at < 0 || at < x->fault->at) *x->fault = (ex_fault){at, y, n};
   return 0;
 }
-#define tsh_index(y, n) checked_index(x, p, y, n)
+#define IS_HUGE(y) ((T)-1 > 0 && (uint64_t)(y) > INT64_MAX)
+#define tsh_index(y, n)                                                        \
+  checked_index(x, p, IS_HUGE(y) ? 0 : (int64_t)(y), (int64_t)(n))
 
-#define GIVES_SAME(dtype) m_##dtype
-#define GIVES_TO(dtype)   m_##dtype
-#define GIVES_BOOL(dtype) m_bool
+#define GIVES_SAME(dtype, cell, x) PUT(dtype, cell, x)
+#define GIVES_TO(dtype, cell, x)   PUT(dtype, cell, x)
+#define GIVES_BOOL(dtype, cell, x) PUT(bool, cell, x)
 
 #define MAP(dtype, T_, kind, name, gives, fexpr, iexpr)                        \
   static void map_##name##_##dtype(const ex_args *x) {                         \
     typedef T_ T;                                                              \
     for (uint32_t p = 0; p < x->n; p++) {                                      \
-      const T a = x->in[0][p * x->step[0]].m_##dtype;                          \
-      const T b = x->in[1][p * x->step[1]].m_##dtype;                          \
-      const T c = x->in[2][p * x->step[2]].m_##dtype;                          \
+      const T a = GET(dtype, x->in[0][p * x->step[0]]);                        \
+      const T b = GET(dtype, x->in[1][p * x->step[1]]);                        \
+      const T c = GET(dtype, x->in[2][p * x->step[2]]);                        \
       (void)a, (void)b, (void)c;                                               \
-      x->out[p].GIVES_##gives(dtype) = EXPR_##kind(fexpr, iexpr);              \
+      GIVES_##gives(dtype, x->out[p], EXPR_##kind(fexpr, iexpr));              \
     }                                                                          \
   }
 #define ROW(id, name, class, arity, takes, gives, start, fexpr, iexpr, doc)    \
@@ -106,17 +162,12 @@ static void map_where(const ex_args *x) {
       x->out[p].m_##to = kit_##from##_to_##to(a.m_##from);                     \
     }                                                                          \
   }
-EACH_FIB(CAST, f32)
-EACH_FIB(CAST, i32)
-EACH_FIB(CAST, i64)
-EACH_FIB(CAST, bool)
+#define CAST_ALL(from, M, T) EACH_FIB(CAST, from)
+EX_DTYPES(CAST_ALL)
 
 #define CASTS(to, T, kind, from) [SLOT_##to] = cast_##from##_##to,
-static const ex_map casts[NSLOT][NSLOT] = {
-    [SLOT_f32] = {EACH_FIB(CASTS, f32)},
-    [SLOT_i32] = {EACH_FIB(CASTS, i32)},
-    [SLOT_i64] = {EACH_FIB(CASTS, i64)},
-    [SLOT_bool] = {EACH_FIB(CASTS, bool)}};
+#define CASTS_ALL(from, M, T)    [SLOT_##from] = {EACH_FIB(CASTS, from)},
+static const ex_map casts[NSLOT][NSLOT] = {EX_DTYPES(CASTS_ALL)};
 
 ex_map ex_map_get(int op, int dtype, int to) {
   int slot = slot_of(dtype), target = slot_of(to);
@@ -132,13 +183,29 @@ ex_map ex_map_get(int op, int dtype, int to) {
  * it is as good as any. */
 enum { FOLD_BLOCK = 4096 };
 
+#define LOWEST_f16       -INFINITY
+#define LOWEST_bf16      -INFINITY
 #define LOWEST_f32       -INFINITY
+#define LOWEST_i8        INT8_MIN
+#define LOWEST_i16       INT16_MIN
 #define LOWEST_i32       INT32_MIN
 #define LOWEST_i64       INT64_MIN
+#define LOWEST_u8        0
+#define LOWEST_u16       0
+#define LOWEST_u32       0
+#define LOWEST_u64       0
 #define LOWEST_bool      0
+#define HIGHEST_f16      INFINITY
+#define HIGHEST_bf16     INFINITY
 #define HIGHEST_f32      INFINITY
+#define HIGHEST_i8       INT8_MAX
+#define HIGHEST_i16      INT16_MAX
 #define HIGHEST_i32      INT32_MAX
 #define HIGHEST_i64      INT64_MAX
+#define HIGHEST_u8       UINT8_MAX
+#define HIGHEST_u16      UINT16_MAX
+#define HIGHEST_u32      UINT32_MAX
+#define HIGHEST_u64      UINT64_MAX
 #define HIGHEST_bool     1
 #define START_ZERO(d)    0
 #define START_ONE(d)     1
@@ -151,7 +218,7 @@ enum { FOLD_BLOCK = 4096 };
   }                                                                            \
   static void name##_lanes_##dtype(ex_fold *f) {                               \
     for (int i = 0; i < EX_LANES; i++)                                         \
-      f->lane[i].m_##dtype = START_##start(dtype);                             \
+      PUT(dtype, f->lane[i], START_##start(dtype));                            \
   }                                                                            \
   static void name##_begin_##dtype(ex_fold *f) {                               \
     f->count = 0;                                                              \
@@ -160,22 +227,23 @@ enum { FOLD_BLOCK = 4096 };
   static T name##_halve_##dtype(ex_cell *l) {                                  \
     for (int half = EX_LANES / 2; half; half /= 2)                             \
       for (int i = 0; i < half; i++)                                           \
-        l[i].m_##dtype =                                                       \
-            name##_both_##dtype(l[i].m_##dtype, l[i + half].m_##dtype);        \
-    return l->m_##dtype;                                                       \
+        PUT(dtype, l[i],                                                       \
+            name##_both_##dtype(GET(dtype, l[i]), GET(dtype, l[i + half])));   \
+    return GET(dtype, *l);                                                     \
   }                                                                            \
   static void name##_join_##dtype(ex_fold *f) {                                \
     T v = name##_halve_##dtype(f->lane);                                       \
     int k = 0;                                                                 \
     for (int64_t b = f->count / FOLD_BLOCK - 1; b & 1; b /= 2)                 \
-      v = name##_both_##dtype(f->level[k++].m_##dtype, v);                     \
-    f->level[k].m_##dtype = v;                                                 \
+      v = name##_both_##dtype(GET(dtype, f->level[k++]), v);                   \
+    PUT(dtype, f->level[k], v);                                                \
     name##_lanes_##dtype(f);                                                   \
   }                                                                            \
   static void name##_step_##dtype(ex_fold *f, const ex_args *x) {              \
     for (uint32_t p = 0; p < x->n; p++) {                                      \
-      T *lane = &f->lane[f->count++ % EX_LANES].m_##dtype;                     \
-      *lane = name##_both_##dtype(*lane, x->in[0][p * x->step[0]].m_##dtype);  \
+      ex_cell *lane = &f->lane[f->count++ % EX_LANES];                         \
+      const T b = GET(dtype, x->in[0][p * x->step[0]]);                        \
+      PUT(dtype, *lane, name##_both_##dtype(GET(dtype, *lane), b));            \
       if (f->count % FOLD_BLOCK == 0) name##_join_##dtype(f);                  \
     }                                                                          \
   }                                                                            \
@@ -184,11 +252,11 @@ enum { FOLD_BLOCK = 4096 };
     int k = 0;                                                                 \
     if (f->count % FOLD_BLOCK) v = name##_halve_##dtype(f->lane);              \
     for (int64_t b = f->count / FOLD_BLOCK; b; b /= 2, k++)                    \
-      if (b & 1) v = name##_both_##dtype(f->level[k].m_##dtype, v);            \
-    out->m_##dtype = v;                                                        \
+      if (b & 1) v = name##_both_##dtype(GET(dtype, f->level[k]), v);          \
+    PUT(dtype, *out, v);                                                       \
   }
 
-#define FOLD_OF_1(takes, ...) EACH_##takes(FOLD, __VA_ARGS__)
+#define FOLD_OF_1(takes, ...) FOLD_##takes(FOLD, __VA_ARGS__)
 #define FOLD_OF_2(takes, ...) /* below */
 #define ROW(id, name, class, arity, takes, gives, start, fexpr, iexpr, doc)    \
   FOLD_OF_##arity(takes, name, start, fexpr, iexpr)
@@ -210,7 +278,7 @@ static void acc_end(ex_fold *f, ex_cell *out) { *out = f->acc; }
     }                                                                          \
     f->acc.m_##dtype = acc;                                                    \
   }
-EACH_FI(DOT, )
+FOLD_FI(DOT, )
 
 /* The best value so far is in lane[0], its position in acc, as i64. */
 static void arg_begin(ex_fold *f) {
@@ -226,15 +294,15 @@ static void arg_end_i32(ex_fold *f, ex_cell *out) {
 #define ARG_STEP(name, better, dtype, T, from, at)                             \
   static void name##_step_##dtype##_##from(ex_fold *f, const ex_args *x) {     \
     for (uint32_t p = 0; p < x->n; p++) {                                      \
-      const T v = x->in[0][p * x->step[0]].m_##dtype;                          \
-      const T best = f->lane[0].m_##dtype;                                     \
+      const T v = GET(dtype, x->in[0][p * x->step[0]]);                        \
+      const T best = GET(dtype, f->lane[0]);                                   \
       const int64_t i = x->in[1][p * x->step[1]].at;                           \
       const int isnan_v = v != v, isnan_best = best != best;                   \
       int wins = isnan_v != isnan_best   ? isnan_v                             \
                  : !isnan_v && v != best ? v better best                       \
                                          : i < f->acc.m_i64;                   \
       if (f->count++ && !wins) continue;                                       \
-      f->lane[0].m_##dtype = v;                                                \
+      PUT(dtype, f->lane[0], v);                                               \
       f->acc.m_i64 = i;                                                        \
     }                                                                          \
   }
@@ -254,12 +322,12 @@ EACH_FIB(ARG, )
 #define ARGS(dtype, T, kind, name, from, end)                                  \
   [SLOT_##dtype] = {arg_begin, name##_step_##dtype##_##from, end},
 
-#define TABLE_OF_1(takes, id, name) [id] = {EACH_##takes(FOLDER, name)},
+#define TABLE_OF_1(takes, id, name) [id] = {FOLD_##takes(FOLDER, name)},
 #define TABLE_OF_2(takes, id, name)
 #define ROW(id, name, class, arity, takes, ...)                                \
   TABLE_OF_##arity(takes, id, name)
 static const ex_folder folders[TSH_NOPS][NSLOT] = {
-    TSH_OPS_FOLD(ROW)[TSH_OP_dot] = {EACH_FI(DOTS, )},
+    TSH_OPS_FOLD(ROW)[TSH_OP_dot] = {FOLD_FI(DOTS, )},
     [TSH_OP_argmax] = {EACH_FIB(ARGS, argmax, i64, acc_end)},
     [TSH_OP_argmin] = {EACH_FIB(ARGS, argmin, i64, acc_end)}};
 #undef ROW
@@ -277,22 +345,63 @@ const ex_folder *ex_folder_get(int op, int dtype, int position) {
 }
 
 /* ---- memory ------------------------------------------------------------- */
-#define LOAD(dtype, T, kind, ...)                                              \
+#define LOAD(dtype, M, T)                                                      \
   case TSH_##dtype:                                                            \
     for (uint32_t p = 0; p < n; p++)                                           \
-      out[p].m_##dtype = ((const T *)from)[offset[p]];                         \
+      out[p].m_##dtype = ((const M *)from)[offset[p]];                         \
     break;
 void ex_load(ex_cell *out, int dtype, const void *from, const int64_t *offset,
              uint32_t n) {
-  switch (dtype) { EACH_FIB(LOAD, ) }
+  switch (dtype) { EX_DTYPES(LOAD) }
 }
 
-#define STORE(dtype, T, kind, ...)                                             \
+#define STORE(dtype, M, T)                                                     \
   case TSH_##dtype:                                                            \
     for (uint32_t p = 0; p < n; p++)                                           \
-      ((T *)to)[offset[p]] = in[p * step].m_##dtype;                           \
+      ((M *)to)[offset[p]] = in[p * step].m_##dtype;                           \
     break;
 void ex_store(void *to, const int64_t *offset, int dtype, const ex_cell *in,
               uint32_t step, uint32_t n) {
-  switch (dtype) { EACH_FIB(STORE, ) }
+  switch (dtype) { EX_DTYPES(STORE) }
+}
+
+/* ---- numbers of a launch and of a program ------------------------------- */
+ex_cell ex_scalar(int dtype, const tsh_scalar *s) {
+  ex_cell c = {.m_u64 = 0};
+  switch (dtype) {
+  case TSH_f16:
+    c.m_f16 = kit_f64_to_f16(s->f);
+    break;
+  case TSH_bf16:
+    c.m_bf16 = kit_f64_to_bf16(s->f);
+    break;
+  case TSH_f32:
+    c.m_f32 = (float)s->f;
+    break;
+  case TSH_bool:
+    c.m_bool = s->i != 0;
+    break;
+  default:
+    return ex_constant(dtype, s->u);
+  }
+  return c;
+}
+
+/* The low end of the bits, also on a big-endian machine. */
+ex_cell ex_constant(int dtype, uint64_t bits) {
+  ex_cell c = {.m_u64 = 0};
+  switch (kit_dtype_bytes(dtype)) {
+  case 1:
+    c.m_u8 = (uint8_t)bits;
+    break;
+  case 2:
+    c.m_u16 = (uint16_t)bits;
+    break;
+  case 4:
+    c.m_u32 = (uint32_t)bits;
+    break;
+  default:
+    c.m_u64 = bits;
+  }
+  return c;
 }

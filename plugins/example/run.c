@@ -129,22 +129,6 @@ static ex_args operands(run *r, uint32_t i, int64_t j, uint32_t n,
   return x;
 }
 
-static ex_cell scalar(int dtype, const tsh_scalar *s) {
-  ex_cell c = {.m_i64 = s->i};
-  if (dtype == TSH_f32) c.m_f32 = (float)s->f;
-  if (dtype == TSH_i32) c.m_i32 = (int32_t)s->i;
-  if (dtype == TSH_bool) c.m_bool = s->i != 0;
-  return c;
-}
-
-static ex_cell constant(int dtype, uint64_t bits) {
-  ex_cell c = {.m_i64 = (int64_t)bits};
-  uint32_t low = (uint32_t)bits; /* the low end, also on a big-endian machine */
-  if (dtype == TSH_f32 || dtype == TSH_i32) memcpy(&c, &low, sizeof low);
-  if (dtype == TSH_bool) c.m_bool = (uint8_t)bits;
-  return c;
-}
-
 /* Instruction i for the n points of the row from j on; for a row value or a
  * uniform one n is 1 and j 0. */
 static void step(run *r, uint32_t i, int64_t j, uint32_t n, ex_cell *out) {
@@ -166,10 +150,10 @@ static void step(run *r, uint32_t i, int64_t j, uint32_t n, ex_cell *out) {
         out[k].m_i64 = r->offset[k];
     break;
   case TSH_OP_SCALAR:
-    *out = scalar(dtype, &r->launch->scalar[in->imm]);
+    *out = ex_scalar(dtype, &r->launch->scalar[in->imm]);
     break;
   case TSH_OP_CONST:
-    *out = constant(dtype, in->imm);
+    *out = ex_constant(dtype, in->imm);
     break;
   case TSH_OP_STORE:
     offsets(r, in->imm, j, n);

@@ -1,5 +1,5 @@
 /* kit_cast.h - conversions between dtypes: kit_f32_to_i32(x) and so on for all
- * pairs of bool, the integers, f32 and f64.
+ * pairs of bool, the integers, f32 and f64. kit_half.h has f16 and bf16.
  *
  * Float to integer cuts towards 0 and saturates, nan gives 0. Integer to float
  * rounds once, to nearest even. Integer to integer keeps the low bits. Anything

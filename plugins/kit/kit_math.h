@@ -14,7 +14,7 @@
 #ifndef KIT_MATH_H
 #define KIT_MATH_H
 
-#include "kit_cast.h"
+#include "kit_half.h"
 #include "kit_seq.h"
 
 #include <math.h>

@@ -39,7 +39,8 @@ each() {
 
 cd "$logs"
 each unit "$build/tests/*.t" env
-each lua "$root/tests/lua/*.lua" "$TSH" run
+each lua "$root/tests/lua/*.lua" \
+  env "TSH_PLUGIN_PATH=$build/plugins/example/.libs" "$TSH" run
 each shell "$root/tests/shell/*.sh" bash
 each conform "$build/plugins/*/.libs/*.so" "$TSH_CONFORM"
 suite fuzz/graphs "$build/tests/fuzz-graph" --graphs "$graphs" \

@@ -1,9 +1,10 @@
 /* cast.c - every pair of dtypes: saturation, nan, one rounding, wrapping. */
+#include <math.h>
 #include <string.h>
 
 #include "cf.h"
 
-enum { POOL = 1024, FIRST = 256, SIZE = 640 };
+enum { POOL = 1024, FIRST = 256, SIZE = 640, ALL = 65536 };
 
 /* Where a conversion turns: beyond the ends of the integers, between two
  * numbers of a float, at the ends of the halves. */
@@ -51,6 +52,15 @@ static void fill(cf_mem *m) {
       cf_put(m->want, n++, m->dtype, cf_from_int(m->dtype, (int64_t)whole[i]));
 }
 
+/* Every value of a dtype of 16 bits; but one nan, as all are one value. */
+static void fill_all(cf_mem *m) {
+  for (int64_t i = 0; i < ALL; i++) {
+    uint64_t bits = (uint64_t)i;
+    int nan = cf_is_nan(m->dtype, bits);
+    cf_put(m->want, i, m->dtype, nan ? cf_from_double(m->dtype, NAN) : bits);
+  }
+}
+
 static void build(cf_kern *k, int from, int to) {
   cf_kern_init(k, 1, 0);
   cf_arg(k, from, TSH_STRIDED);
@@ -85,17 +95,44 @@ static void run_pair(cf *t, cf_mem *in, int to) {
   cf_end(t);
 }
 
-void cf_test_cast(cf *t) {
+static void run_all(cf *t, cf_mem *in, int to) {
+  const int64_t one[1] = {1};
+  cf_kern k;
+  cf_mem out;
+  cf_job j;
+  if (!cf_begin(t, "cast/%s/%s/all", cf_dtype_name(in->dtype),
+                cf_dtype_name(to)))
+    return;
+  build(&k, in->dtype, to);
+  if (cf_mem_new(t, to, ALL, &out) && cf_mem_up(t, &out) && cf_compile(t, &k)) {
+    cf_job_init(&j, &k, "all values");
+    j.extent[0] = ALL;
+    cf_job_arg(&j, 0, in, 0, one);
+    cf_job_arg(&j, 1, &out, 0, one);
+    cf_try(t, &j, 1);
+  }
+  cf_drop(t, &k);
+  cf_mem_free(t, &out);
+  cf_end(t);
+}
+
+static void run_from(cf *t, int from, int64_t n, void fill_with(cf_mem *m),
+                     void run(cf *t, cf_mem *in, int to)) {
   cf_mem in;
+  if (!cf_mem_new(t, from, n, &in)) return;
+  fill_with(&in);
+  if (cf_mem_up(t, &in))
+    for (int to = 1; to < TSH_NDTYPE; to++)
+      if (cf_kind(to) && cf_kind(to) != TSH_KIND_COMPLEX && cf_stores(t, to))
+        run(t, &in, to);
+  cf_mem_free(t, &in);
+}
+
+void cf_test_cast(cf *t) {
   for (int from = 1; from < TSH_NDTYPE; from++) {
     if (!cf_kind(from) || !cf_stores(t, from) || !cf_has(t, TSH_OP_cast, from))
       continue;
-    if (!cf_mem_new(t, from, POOL, &in)) return;
-    fill(&in);
-    if (cf_mem_up(t, &in))
-      for (int to = 1; to < TSH_NDTYPE; to++)
-        if (cf_kind(to) && cf_kind(to) != TSH_KIND_COMPLEX && cf_stores(t, to))
-          run_pair(t, &in, to);
-    cf_mem_free(t, &in);
+    run_from(t, from, POOL, fill, run_pair);
+    if (cf_bytes(from) == 2) run_from(t, from, ALL, fill_all, run_all);
   }
 }

@@ -165,32 +165,37 @@ int64_t cf_random(int64_t j, int64_t key, int64_t base) {
 #include "expr_type.h"
 #undef CF_PICK
 
-/* ---- halves: computed in double, rounded once ---------------------------- */
-/* a * b + c as a double that rounds to a half as the exact sum would: the
- * product is exact, and what the sum loses is kept as a last odd bit. */
-static double fma_sticky(double a, double b, double c) {
-  double p = a * b, s = p + c, t = s - p;
-  double lost = (p - (s - t)) + (c - t);
-  uint64_t bits;
-  if (!isfinite(s) || lost == 0) return s;
-  memcpy(&bits, &s, 8);
-  if (!(bits & 1)) s = nextafter(s, lost > 0 ? HUGE_VAL : -HUGE_VAL);
-  return s;
+/* ---- halves: the expression in f32, rounded once ------------------------- */
+/* For what is exact but for one rounding, f32 is enough not to round twice to
+ * something else; these are computed in double, whose own rounding is far below
+ * both, to see just that. */
+static int rounds_once(int op) {
+  switch (op) {
+  case TSH_OP_add:
+  case TSH_OP_sub:
+  case TSH_OP_mul:
+  case TSH_OP_div:
+  case TSH_OP_sqrt:
+  case TSH_OP_square:
+  case TSH_OP_reciprocal:
+    return 1;
+  default:
+    return 0;
+  }
 }
 
 static uint64_t half_map(int op, int dtype, uint64_t a, uint64_t b,
                          uint64_t c) {
-  double x = cf_to_double(dtype, a), y = cf_to_double(dtype, b);
-  double z = cf_to_double(dtype, c);
-  const cf_row *row = cf_row_get(op);
+  int wide = rounds_once(op) ? TSH_f64 : TSH_f32;
+  uint64_t x = cf_from_double(wide, cf_to_double(dtype, a));
+  uint64_t y = cf_from_double(wide, cf_to_double(dtype, b));
+  uint64_t z = cf_from_double(wide, cf_to_double(dtype, c));
   uint64_t r;
   int bad;
-  if (op == TSH_OP_fma) return cf_from_double(dtype, fma_sticky(x, y, z));
   if (op == TSH_OP_where) return a & 1 ? b : c;
-  r = map_f64(op, cf_from_double(TSH_f64, x), cf_from_double(TSH_f64, y),
-              cf_from_double(TSH_f64, z), &bad);
-  if (row->gives == CF_BOOL) return r;
-  return cf_from_double(dtype, cf_to_double(TSH_f64, r));
+  r = wide == TSH_f64 ? map_f64(op, x, y, z, &bad) : map_f32(op, x, y, z, &bad);
+  if (cf_row_get(op)->gives == CF_BOOL) return r;
+  return cf_from_double(dtype, cf_to_double(wide, r));
 }
 
 static uint64_t half_step(int op, int dtype, uint64_t acc, uint64_t x) {

@@ -32,10 +32,6 @@ enum {
   X(erf, 8, 8, 1)                                                              \
   X(pow, 8, 8, 1)
 
-/* Two roundings in the expression: whether the inner value is rounded to a
- * half is not said. */
-#define CF_TWO_STEPS(X) X(rsqrt) X(floordiv) X(lerp) X(addcmul) X(addcdiv)
-
 #define CF_X(id, name, class, arity, takes, gives, start, fexpr, iexpr, doc)   \
   {id, CF_##class, arity, CF_##gives, CF_##start, MASK_##takes, #name},
 const cf_row cf_rows[] = {TSH_OPS(CF_X)};
@@ -107,10 +103,6 @@ uint32_t cf_limit(int op, int dtype) {
 
 int cf_judged(int op, int dtype) {
   switch (op) {
-#define CF_X(name) case TSH_OP_##name:
-    CF_TWO_STEPS(CF_X)
-#undef CF_X
-    return !cf_is_half(dtype);
   /* A fold of halves is recorded as a fold of f32. */
   case TSH_OP_sum:
   case TSH_OP_prod:

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kit_half.h"
 #include "rig.h"
 
 const tsh_plugin *tsh_cpu_query(uint32_t major, uint32_t minor);
@@ -56,26 +57,47 @@ static int64_t whole(uint32_t *seed) {
   return rig_below(seed, 200) - 100;
 }
 
+static void put(uint8_t *p, uint32_t i, int dtype, uint32_t *seed) {
+  switch (dtype) {
+  case TSH_f16:
+    ((uint16_t *)p)[i] = kit_f64_to_f16(number(seed));
+    return;
+  case TSH_bf16:
+    ((uint16_t *)p)[i] = kit_f64_to_bf16(number(seed));
+    return;
+  case TSH_f32:
+    ((float *)p)[i] = (float)number(seed);
+    return;
+  case TSH_f64:
+    ((double *)p)[i] = number(seed);
+    return;
+  case TSH_bool:
+    p[i] = (uint8_t)rig_below(seed, 2);
+    return;
+  default:
+    break;
+  }
+  int64_t v = whole(seed);
+  switch (kit_dtype_bytes(dtype)) {
+  case 1:
+    p[i] = (uint8_t)v;
+    return;
+  case 2:
+    ((uint16_t *)p)[i] = (uint16_t)v;
+    return;
+  case 4:
+    ((uint32_t *)p)[i] = (uint32_t)v;
+    return;
+  default:
+    ((int64_t *)p)[i] = v;
+  }
+}
+
 void rig_image(rig *r, int arg, uint32_t *seed) {
   uint8_t *p = calloc(1, r->bytes);
   r->image[arg] = p;
-  for (uint32_t i = 0; p && i < r->bytes / 8; i++) switch (r->dtype[arg]) {
-    case TSH_f32:
-      ((float *)p)[i] = (float)number(seed);
-      break;
-    case TSH_f64:
-      ((double *)p)[i] = number(seed);
-      break;
-    case TSH_i32:
-      ((int32_t *)p)[i] = (int32_t)whole(seed);
-      break;
-    case TSH_i64:
-      ((int64_t *)p)[i] = whole(seed);
-      break;
-    default:
-      p[i] = (uint8_t)rig_below(seed, 2);
-      break;
-    }
+  for (uint32_t i = 0; p && i < r->bytes / 8; i++)
+    put(p, i, r->dtype[arg], seed);
 }
 
 void rig_image_tame(rig *r, int arg, uint32_t *seed) {
@@ -104,6 +126,10 @@ int rig_inst(rig *r, int op, int dtype, int a, int b, int c, uint64_t imm,
 static void one_nan(uint8_t *p, int dtype) {
   float *f = (float *)p;
   double *d = (double *)p;
+  uint16_t *h = (uint16_t *)p;
+  int half = dtype == TSH_f16 ? 0x7c00 : dtype == TSH_bf16 ? 0x7f80 : 0x7fff;
+  for (uint32_t i = 0; i < RIG_BYTES / sizeof *h && half != 0x7fff; i++)
+    if ((h[i] & 0x7fff) > half) h[i] = 0x7fff;
   for (uint32_t i = 0; dtype == TSH_f32 && i < RIG_BYTES / sizeof *f; i++)
     if (f[i] != f[i]) f[i] = NAN;
   for (uint32_t i = 0; dtype == TSH_f64 && i < RIG_BYTES / sizeof *d; i++)

@@ -12,7 +12,10 @@ typedef struct {
   int arg_row[RIG_ARGS];                      /* used by TSH_ROW */
 } maker;
 
-static const uint8_t dtypes[] = {TSH_f32, TSH_f64, TSH_i32, TSH_i64, TSH_bool};
+#define DTYPE(name, ...) TSH_##name,
+static const uint8_t dtypes[] = {CPU_DTYPES(DTYPE) CPU_HALVES(DTYPE)};
+#undef DTYPE
+enum { NDTYPE = sizeof dtypes };
 
 static int below(maker *m, int n) { return rig_below(&m->seed, n); }
 
@@ -74,13 +77,13 @@ static void make_extents(maker *m) {
 
 /* ---- values ------------------------------------------------------------- */
 static int any_dtype(maker *m) {
-  return below(m, 5) ? m->home : dtypes[below(m, 5)];
+  return below(m, 5) ? m->home : dtypes[below(m, NDTYPE)];
 }
 
 static void make_sources(maker *m) {
   rig *r = m->r;
   int n = 2 + below(m, 3);
-  m->home = below(m, 3) ? TSH_f32 : dtypes[below(m, 5)];
+  m->home = below(m, 3) ? TSH_f32 : dtypes[below(m, NDTYPE)];
   for (int i = 0; i < n; i++) {
     int index = below(m, 6) == 0, dtype = any_dtype(m);
     if (index) dtype = below(m, 2) ? TSH_i32 : TSH_i64;
@@ -94,7 +97,7 @@ static void make_sources(maker *m) {
   int dtype = any_dtype(m);
   r->k.nscalar = 1;
   r->scalar[0].i = 1;
-  if (dtype == TSH_f32 || dtype == TSH_f64) r->scalar[0].f = 1.375;
+  if (cpu_op_types[TSH_OP_sqrt] & TSH_BIT(dtype)) r->scalar[0].f = 1.375;
   add(m, TSH_OP_SCALAR, dtype, KIT_UNIFORM, 0, 0, 0, 0, 0);
   add(m, TSH_OP_CONST, TSH_i32, KIT_UNIFORM, 0, 0, 0, 3, 0);
 }

@@ -5,6 +5,7 @@
  * value. Usage: fuzz-graph [--graphs N] [--seed S] [--plugins DIR]
  *                          [--devices A,B] [--ops N] [-v]
  */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,6 +90,14 @@ static long differs(const graph_result *a, const graph_result *b) {
       memcpy(&fy, y, 4);
       if (fx != fx && fy != fy) continue;
     }
+    if (plan_is_half(a->dtype)) {
+      uint16_t hx, hy;
+      memcpy(&hx, x, 2);
+      memcpy(&hy, y, 2);
+      if (isnan(plan_half_value(a->dtype, hx)) &&
+          isnan(plan_half_value(a->dtype, hy)))
+        continue;
+    }
     if (a->dtype == TSH_f64) {
       double dx, dy;
       memcpy(&dx, x, 8);
@@ -104,8 +113,13 @@ static void show(const graph_result *r, long at) {
   const unsigned char *x = r->data + (size_t)at * plan_dtype_bytes(r->dtype);
   float f;
   double d;
-  int32_t i;
-  int64_t l;
+  uint16_t h;
+  int64_t l = 0;
+  if (plan_is_half(r->dtype)) {
+    memcpy(&h, x, 2);
+    printf("%.9g", plan_half_value(r->dtype, h));
+    return;
+  }
   switch (r->dtype) {
   case TSH_f32:
     memcpy(&f, x, 4);
@@ -115,16 +129,9 @@ static void show(const graph_result *r, long at) {
     memcpy(&d, x, 8);
     printf("%.17g", d);
     break;
-  case TSH_i32:
-    memcpy(&i, x, 4);
-    printf("%d", i);
-    break;
-  case TSH_i64:
-    memcpy(&l, x, 8);
-    printf("%lld", (long long)l);
-    break;
-  default:
-    printf("%d", *x);
+  default: /* the bits, of signed ones as well */
+    memcpy(&l, x, plan_dtype_bytes(r->dtype));
+    printf("%#llx", (unsigned long long)l);
   }
 }
 
@@ -179,10 +186,11 @@ static void report(const target *t, int n, const graph_stats *s) {
   }
 }
 
-/* Ops that a plugin device left to cpu: only CALL ops may. */
+/* Ops that a plugin device left to cpu: only CALL ops may, and those of a dtype
+ * that it can only store. */
 static int check_cpu_ops(const target *t) {
   int bad = 0;
-  if (dev_id(t->d) == 0) return 0;
+  if (dev_id(t->d) == 0 || !dev_has_op(t->d, TSH_OP_add, TSH_bf16)) return 0;
   for (int op = 16; op < 160; op++)
     if (plan_op_runs(t->p, op, 0) && op != TSH_OP_copy) {
       printf("FAIL %s: op %d ran on cpu %llu times\n", t->label, op,

@@ -29,9 +29,19 @@ uint32_t play_draw(player *g, uint32_t n) {
 
 plan_node *play_pick(player *g) { return g->x[play_draw(g, (uint32_t)g->n)]; }
 
+/* u64 beside a signed integer is f64, which some devices have not: sums of
+ * unsigned integers go on as i64. */
+static plan_node *without_u64(player *g, plan_node *x) {
+  plan_node *y = NULL;
+  if (!x || plan_dtype_of(x) != TSH_u64) return x;
+  plan_cast(g->p, x, TSH_i64, &y, &g->err);
+  plan_drop(g->p, x);
+  return y;
+}
+
 /* Takes the new value into the set, over an old one when it is full. */
 static void take(player *g, plan_node *x) {
-  if (!x) return;
+  if (!(x = without_u64(g, x))) return;
   if (g->n < ALIVE) {
     g->x[g->n++] = x;
     return;
@@ -70,26 +80,45 @@ static void fill_element(player *g, void *at, int dtype) {
   static const int64_t edge[] = {0, -1, INT64_MAX, INT64_MIN, 63, 31};
   int64_t v =
       play_draw(g, 16) ? (int64_t)play_draw(g, 41) - 20 : edge[play_draw(g, 6)];
-  switch (dtype) {
-  case TSH_f32:
+  if (dtype == TSH_f32) {
     *(float *)at = random_float(g);
+    return;
+  }
+  if (dtype == TSH_bool) {
+    *(uint8_t *)at = (uint8_t)play_draw(g, 2);
+    return;
+  }
+  if (plan_is_half(dtype)) {
+    *(uint16_t *)at = plan_half_of(dtype, (double)random_float(g));
+    return;
+  }
+  switch (plan_dtype_bytes(dtype)) {
+  case 1:
+    *(int8_t *)at = (int8_t)v;
     break;
-  case TSH_i32:
+  case 2:
+    *(int16_t *)at = (int16_t)v;
+    break;
+  case 4:
     *(int32_t *)at = (int32_t)v;
     break;
-  case TSH_i64:
-    *(int64_t *)at = v;
-    break;
   default:
-    *(uint8_t *)at = (uint8_t)play_draw(g, 2);
-    break;
+    *(int64_t *)at = v;
   }
 }
 
+/* Of leaves, draws and casts; f32 and what bool and positions need most often.
+ * No f64: some devices have none. */
+static const int dtypes[] = {
+    TSH_f32, TSH_f32,  TSH_f32,  TSH_f32, TSH_f32,  TSH_i32, TSH_i64,
+    TSH_i64, TSH_bool, TSH_bool, TSH_f16, TSH_bf16, TSH_f16, TSH_bf16,
+    TSH_i8,  TSH_u8,   TSH_i16,  TSH_u8,  TSH_u16,  TSH_u32, TSH_u64};
+enum { NDTYPE = sizeof dtypes / sizeof *dtypes };
+
+int play_dtype(player *g) { return dtypes[play_draw(g, NDTYPE)]; }
+
 static plan_node *leaf(player *g) {
-  static const int dtypes[] = {TSH_f32, TSH_f32, TSH_f32, TSH_f32,
-                               TSH_i32, TSH_i64, TSH_bool};
-  int dtype = dtypes[play_draw(g, 7)];
+  int dtype = play_dtype(g);
   const plan_shape *s = random_shape(g);
   uint32_t each = plan_dtype_bytes(dtype);
   char *host = malloc((size_t)s->count * each + 1);
@@ -102,21 +131,23 @@ static plan_node *leaf(player *g) {
 }
 
 static plan_node *creation(player *g) {
+  static const int floats[] = {TSH_f32, TSH_f32, TSH_f16, TSH_bf16};
+  int dtype = floats[play_draw(g, 4)];
   plan_operand v = {.kind = PLAN_REAL};
   plan_node *x = NULL;
   switch (play_draw(g, 4)) {
   case 0:
     v.num.f = random_float(g);
-    plan_full(g->p, g->d, TSH_f32, random_shape(g), &v, &x, &g->err);
+    plan_full(g->p, g->d, dtype, random_shape(g), &v, &x, &g->err);
     break;
   case 1:
     plan_iota(g->p, g->d, TSH_i64, random_shape(g), &x, &g->err);
     break;
   case 2:
-    plan_rand(g->p, g->d, TSH_f32, random_shape(g), &g->rng, &x, &g->err);
+    plan_rand(g->p, g->d, dtype, random_shape(g), &g->rng, &x, &g->err);
     break;
   default:
-    plan_randn(g->p, g->d, TSH_f32, random_shape(g), &g->rng, &x, &g->err);
+    plan_randn(g->p, g->d, dtype, random_shape(g), &g->rng, &x, &g->err);
   }
   return x;
 }
@@ -207,9 +238,8 @@ static plan_node *map3(player *g) {
 }
 
 static plan_node *cast(player *g) {
-  static const int to[] = {TSH_f32, TSH_i32, TSH_i64, TSH_bool};
   plan_node *x = NULL;
-  plan_cast(g->p, play_pick(g), to[play_draw(g, 4)], &x, &g->err);
+  plan_cast(g->p, play_pick(g), play_dtype(g), &x, &g->err);
   return x;
 }
 

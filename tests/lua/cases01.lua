@@ -7,12 +7,28 @@ case("B001", "mean does not overflow in the sum, nor does its count", function()
     { 2.5e307, 2.5e307, 2.5e307, 2.5e307 }, 0)
   near(full({ 3, 400 }, 500, { dtype = "f32" }):mean { axis = 2 },
     { 500, 500, 500 }, 0)
+  near(full({ 400 }, 500, { dtype = "f16" }):mean(), 500, 0)
+  near(full({ 3, 400 }, 500, { dtype = "f16" }):mean { axis = 2 },
+    { 500, 500, 500 }, 0)
+  near(full({ 70000 }, 1, { dtype = "f16" }):mean(), 1, 0)
+  near(full({ 400 }, 3, { dtype = "bf16" }):mean(), 3, 0)
   dtype(mean(tensor({ true, false })), "f32")
   eq(mean(tensor({ true, false, true, true })), 0.75)
   eq(mean(tensor({ 1, 2 }, "i32")), 1.5)
 end)
 
-case("B003", "sums of bool and integers count on in i64", function()
+case("B003", "sums of halves, bool and integers do not stall", function()
+  eq(ones({ 4096 }, { dtype = "f16" }):sum(), 4096)
+  eq(ones({ 4096 }, { dtype = "bf16" }):sum(), 4096)
+  eq(ones({ 4096, 3 }, { dtype = "bf16" }):sum { axis = 1 },
+    { 4096, 4096, 4096 })
+  local h = cat({ tensor({ 2048 }, "f16"), ones({ 2048 }, { dtype = "f16" }) },
+    { axis = 1 })
+  eq(h:sum(), 4096)
+  eq(ones({ 1, 4096 }, { dtype = "f16" }):matmul(ones({ 4096, 1 },
+    { dtype = "f16" })), { { 4096 } })
+  eq(full({ 4096 }, 255, { dtype = "u8" }):sum(), 4096 * 255)
+  eq(full({ 4096 }, -128, { dtype = "i8" }):sum(), 4096 * -128)
   local n = 100000
   eq(full({ n }, 2147483647, { dtype = "i32" }):sum(), n * 2147483647)
   eq(ones({ 4096 }, { dtype = "bool" }):sum(), 4096)
@@ -36,7 +52,7 @@ case("B005", "max and min keep nan at every position", function()
       eq(argmin(x), k)
     end
   end
-  for _, dt in ipairs { "f32", "f64" } do
+  for _, dt in ipairs { "f16", "bf16", "f32", "f64" } do
     local a, b = tensor({ 1, nan, nan }, dt), tensor({ nan, 5, nan }, dt)
     eq(maximum(a, b), { nan, nan, nan })
     eq(minimum(a, b), { nan, nan, nan })
@@ -58,6 +74,11 @@ case("B007", "identity of max is -inf, of min +inf, of integers the lowest",
   end
   eq(tensor({ -2147483648, -2147483648 }, "i32"):max(), -2147483648)
   eq(tensor({ 2147483647 }, "i32"):min(), 2147483647)
+  eq(tensor({ -128 }, "i8"):max(), -128)
+  eq(tensor({ 255 }, "u8"):min(), 255)
+  eq(tensor({ -32768, -32768 }, "i16"):max(), -32768)
+  eq(full({ 1000 }, -inf, { dtype = "f16" }):max(), -inf)
+  eq(full({ 1000 }, inf, { dtype = "bf16" }):min(), inf)
   eq(tensor({ math.mininteger }, "i64"):max(), math.mininteger)
   eq(tensor({ math.maxinteger }, "i64"):min(), math.maxinteger)
   eq(tensor({ false, false }):max(), false)

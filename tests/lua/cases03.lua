@@ -2,7 +2,7 @@
 -- met.
 dofile((arg[0]:match("^.*/") or "") .. "_prelude.lua")
 
-local NUMBERS = { "i32", "i64", "f32", "f64" }
+local NUMBERS = { "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64" }
 
 case("B021", "// floors and % takes the sign of the divisor", function()
   local a = { -7, 7, -7, 7, -1, 1, -5, 5, 0 }
@@ -13,6 +13,8 @@ case("B021", "// floors and % takes the sign of the divisor", function()
     eq(tensor(a, dt) // tensor(b, dt), q)
     eq(tensor(a, dt) % tensor(b, dt), r)
   end
+  -- a - r does not fit i8
+  eq(tensor({ 120 }, "i8") // tensor({ -27 }, "i8"), { -5 })
   eq(tensor({ 2147483647 }, "i32") // -2, { -1073741824 })
   eq(tensor({ 7, -7 }, "i32") // 2, { 3, -4 })
   eq(tensor({ -1 }, "f32") % 5, { 4 })
@@ -22,7 +24,8 @@ end)
 
 case("B023", "lowest integer // -1 and division by 0 do not kill the process",
   function()
-  for _, p in ipairs { { "i32", -2147483648 }, { "i64", math.mininteger } } do
+  for _, p in ipairs { { "i8", -128 }, { "i16", -32768 },
+    { "i32", -2147483648 }, { "i64", math.mininteger } } do
     local dt, m = p[1], p[2]
     for _, n in ipairs { 1, 7, 64 } do
       local t = {}
@@ -49,6 +52,7 @@ case("B025", "integer powers are exact, not taken through floats", function()
     { 1, 1, -1, 1 })
   eq(pow(tensor({ 2, 5, 1, -1 }, "i32"), tensor({ -1, -3, -2, -3 }, "i32")),
     { 0, 0, 1, -1 })
+  eq(pow(tensor({ 2 }, "i8"), tensor({ 7 }, "i8")), { -128 })
   fails(function() return tensor({ 2 }, "i64") ^ -1 end)
   eq(tensor({ 3 }, "i64") ^ 0.5, vals(tensor({ 3 }, "f32") ^ 0.5))
 end)
@@ -56,6 +60,12 @@ end)
 case("B027", "float to integer casts saturate, nan gives 0, at every lane",
   function()
   local f = { nan, inf, -inf, 3e9, -3e9, 1e20, -1.9, 1.9, 300, -300 }
+  eq(tensor(f, "f32"):cast("i8"),
+    { 0, 127, -128, 127, -128, 127, -1, 1, 127, -128 })
+  eq(tensor(f, "f32"):cast("u8"), { 0, 255, 0, 255, 0, 255, 0, 1, 255, 0 })
+  lanes(255, function(n)
+    return full({ n }, 1e10, { dtype = "f16" }):cast("u8")
+  end, "f16 inf")
   eq(tensor(f, "f32"):cast("i32"), { 0, 2147483647, -2147483648, 2147483647,
     -2147483648, 2147483647, -1, 1, 300, -300 })
   eq(tensor(f, "f64"):cast("i64"), { 0, math.maxinteger, math.mininteger,
@@ -74,7 +84,20 @@ case("B027", "float to integer casts saturate, nan gives 0, at every lane",
     { true, false, false, true })
 end)
 
-case("B029", "i64 and f64 to f32 round once", function()
+case("B029", "i64 and f64 to f32, f16 and bf16 round once", function()
+  -- Just above the middle of 1 and 1 + 2^-7, and the middle itself.
+  eq(tensor({ 1 + 2.0 ^ -8 + 2.0 ^ -40 }, "f64"):cast("bf16"), { 1.0078125 })
+  eq(tensor({ 1 + 2.0 ^ -8 }, "f64"):cast("bf16"), { 1 })
+  eq(tensor({ 3 + 2.0 ^ -7 + 2.0 ^ -40 }, "f64"):cast("bf16"), { 3.015625 })
+  eq(tensor({ 1 + 2.0 ^ -11 + 2.0 ^ -40, 1 + 2.0 ^ -11 }, "f64"):cast("f16"),
+    { 1 + 2.0 ^ -10, 1 })
+  eq(tensor({ 16842753, 16842752, 33685505 }, "i64"):cast("bf16"),
+    { 16908288, 16777216, 33816576 })
+  eq(tensor({ (1 << 60) + (1 << 52) + 1 }, "i64"):cast("bf16"),
+    { 2.0 ^ 60 + 2.0 ^ 53 })
+  eq(full({ 1 }, (1 << 60) + (1 << 52) + 1, { dtype = "bf16" }),
+    { 2.0 ^ 60 + 2.0 ^ 53 })
+  eq(tensor({ nan }, "f32"):cast("bf16"), { nan })
   eq(tensor({ 1 + 2.0 ^ -24 + 2.0 ^ -50, 1 + 2.0 ^ -24 }, "f64"):cast("f32"),
     { 1 + 2.0 ^ -23, 1 })
   -- Through f64 first, 2^60 + 2^36 + 1 would lie in the middle and go down.
@@ -100,7 +123,7 @@ case("B031", "round goes half to even; large and near-half values stay",
 end)
 
 case("B033", "clamp passes nan, swapped bounds give the upper", function()
-  for _, dt in ipairs { "f32", "f64" } do
+  for _, dt in ipairs { "f16", "bf16", "f32", "f64" } do
     eq(clamp(tensor({ nan, 5, -5, 0.5 }, dt), 0, 1), { nan, 1, 0, 0.5 })
     eq(clamp(tensor({ 5, 0 }, dt), 3, 1), { 1, 1 })
     eq(clamp(tensor({ 0.5 }, dt), nan, 1), { nan })

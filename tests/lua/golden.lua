@@ -4,7 +4,7 @@ dofile((arg[0]:match("^.*/") or "") .. "_prelude.lua")
 
 local folder = here .. "../golden/"
 local files = { "elementwise.txt", "reduce.txt", "layout.txt", "order.txt",
-  "loss.txt" }
+  "loss.txt", "short.txt" }
 local inputs, lacking = {}, {}
 
 -- ---- reading ---------------------------------------------------------------
@@ -74,8 +74,10 @@ end
 
 -- ---- comparing -------------------------------------------------------------
 
-local DIGITS = { f32 = 24, f64 = 53 }
-local LOWEST = { f32 = -149, f64 = -1074 }
+local DIGITS = { f16 = 11, bf16 = 8, f32 = 24, f64 = 53 }
+local LOWEST = { f16 = -24, bf16 = -133, f32 = -149, f64 = -1074 }
+local LARGEST = { f16 = 65504, bf16 = 0x1.fep127, f32 = 0x1.fffffep127,
+  f64 = 0x1.fffffffffffffp1023 }
 
 -- The distance of neighbouring numbers at v.
 local function ulp_at(v, dt)
@@ -96,8 +98,7 @@ local function agree(a, b, ulp, dt)
   if a == b then return true end
   if math.abs(a) == inf or math.abs(b) == inf then
     local finite = math.abs(a) == inf and b or a
-    return math.abs(finite) > 2.0 ^ (dt == "f32" and 127.99 or 1023.99)
-      and (a > 0) == (b > 0)
+    return math.abs(finite) > LARGEST[dt] * 0.99 and (a > 0) == (b > 0)
   end
   local at = ulp < 0 and math.max(1, math.abs(b)) or b
   return math.abs(a - b) <= math.abs(ulp) * ulp_at(at, dt)
