@@ -105,8 +105,9 @@ enum { TSH_DTYPES(TSH_X) TSH_NDTYPE = 32 };
  * small values stay denormal. So a value does not change when it is stored.
  * Conversions to a half round once, also those of f64 and of long integers; a
  * SCALAR of a half is its double rounded once. FOLD sum, prod, dot and CALL
- * index_add of halves do not exist: the host converts to f32, folds, and
- * converts the result back. max, min, argmax, argmin of halves do.
+ * index_add, scatter_add, cumsum, cumprod of halves do not exist: the host
+ * converts to f32, folds, and converts the result back. max, min, argmax,
+ * argmin and the sorts of halves do.
  *
  * Fold order is the row-major order of the folded axes. Float sum and prod:
  * element i of a block of 4,096 goes to lane i mod 16 (lanes begin at the start

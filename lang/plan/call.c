@@ -157,9 +157,8 @@ static tsh_status read_at(plan *p, int op, plan_node *x, plan_node *at,
 static tsh_status add_at(plan *p, int op, plan_node *x, plan_node *at,
                          plan_node *v, int axis, const plan_shape *shape,
                          plan_node **out, tsh_err *err) {
-  int is_half = plan_dtype_kind(x->dtype) == TSH_KIND_FLOAT &&
-                plan_dtype_bytes(x->dtype) == 2;
-  int compute = is_half && op != TSH_OP_index_set ? TSH_f32 : x->dtype;
+  int is_half = plan_is_half(x->dtype) && op != TSH_OP_index_set;
+  int compute = is_half ? TSH_f32 : x->dtype;
   call c = {op, compute, 3, axis, 0, {NULL, NULL, NULL}, x->shape};
   plan_node *sum = NULL;
   tsh_status rc = check_takes(op, x, err);
@@ -294,15 +293,14 @@ static int scan_dtype(int dtype) {
   case TSH_KIND_UINT:
     return TSH_u64;
   default:
-    return plan_dtype_bytes(dtype) == 2 ? TSH_f32 : dtype;
+    return plan_is_half(dtype) ? TSH_f32 : dtype;
   }
 }
 
 tsh_status plan_scan(plan *p, int op, plan_node *x, int axis, plan_node **out,
                      tsh_err *err) {
   int compute = scan_dtype(x->dtype);
-  int is_half =
-      compute != x->dtype && plan_dtype_kind(x->dtype) == TSH_KIND_FLOAT;
+  int is_half = plan_is_half(x->dtype);
   call c = {op, compute, 1, axis, 0, {NULL, NULL, NULL}, x->shape};
   plan_node *sum = NULL;
   tsh_status rc = check_axis(op, x, axis, err);

@@ -17,9 +17,16 @@
 /* No sums and products of halves (see the header), random words are i64. */
 #define ADDS(id)                                                               \
   ((id) == TSH_OP_sum || (id) == TSH_OP_prod || (id) == TSH_OP_dot ||          \
-   (id) == TSH_OP_index_add)
+   (id) == TSH_OP_index_add || (id) == TSH_OP_scatter_add ||                   \
+   (id) == TSH_OP_cumsum || (id) == TSH_OP_cumprod)
+/* Of shorter integers scans are recorded as those of i64 and u64. */
+#define SHORT                                                                  \
+  (TSH_BIT(TSH_i8) | TSH_BIT(TSH_u8) | TSH_BIT(TSH_i16) | TSH_BIT(TSH_u16))
 #define LACKS(id)                                                              \
-  (ADDS(id) ? HALF : (id) == TSH_OP_random ? ~TSH_BIT(TSH_i64) : 0u)
+  ((ADDS(id)                ? HALF                                             \
+    : (id) == TSH_OP_random ? ~TSH_BIT(TSH_i64)                                \
+                            : 0u) |                                            \
+   ((id) == TSH_OP_cumsum || (id) == TSH_OP_cumprod ? SHORT : 0u))
 
 /* MOVE ops never reach a plugin. */
 const uint32_t cpu_op_types[TSH_NOPS] = {

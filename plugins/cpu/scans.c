@@ -162,6 +162,8 @@ typedef int64_t lanes_4 __attribute__((vector_size(32)));
 SCAN_DTYPES(BOTH)
 
 const cpu_scans *cpu_scans_get(int op, int dtype) {
+  if (dtype == TSH_u32) dtype = TSH_i32; /* integers wrap: the same bits */
+  if (dtype == TSH_u64) dtype = TSH_i64;
   switch (dtype) {
 #define CASE(name, T, bytes, kind)                                             \
   case TSH_##name: {                                                           \

@@ -13,9 +13,15 @@ RUN(copy_4, uint32_t, *s)
 RUN(copy_8, uint64_t, *s)
 RUN(add_f32, float, *d + *s)
 RUN(add_f64, double, *d + *s)
-RUN(add_i32, int32_t, *d + *s)
-RUN(add_i64, int64_t, *d + *s)
+/* Integers wrap, with or without a sign. */
+RUN(add_1, uint8_t, *d + *s)
+RUN(add_2, uint16_t, *d + *s)
+RUN(add_4, uint32_t, *d + *s)
+RUN(add_8, uint64_t, *d + *s)
 #undef RUN
+
+/* X(bytes) of an element */
+#define SIZES(X) X(1) X(2) X(4) X(8)
 
 static void run_of(const cpu_slab *b, void *d, const void *s, int64_t n,
                    int64_t dd, int64_t ds) {
@@ -23,39 +29,25 @@ static void run_of(const cpu_slab *b, void *d, const void *s, int64_t n,
     b->fn(d, s, n, dd, ds);
     return;
   }
-  switch (b->add) {
-  case TSH_f32:
+  if (b->add == TSH_f32) {
     add_f32(d, s, n, dd, ds);
     return;
-  case TSH_f64:
+  }
+  if (b->add == TSH_f64) {
     add_f64(d, s, n, dd, ds);
     return;
-  case TSH_i32:
-    add_i32(d, s, n, dd, ds);
-    return;
-  case TSH_i64:
-    add_i64(d, s, n, dd, ds);
-    return;
-  default:
-    break;
   }
-  if (dd == 1 && ds == 1) {
+  if (b->add == SLAB_COPY && dd == 1 && ds == 1) {
     memcpy(d, s, (size_t)n * b->bytes);
     return;
   }
   switch (b->bytes) {
-  case 1:
-    copy_1(d, s, n, dd, ds);
+#define CASE(size)                                                             \
+  case size:                                                                   \
+    (b->add == SLAB_COPY ? copy_##size : add_##size)(d, s, n, dd, ds);         \
     return;
-  case 2:
-    copy_2(d, s, n, dd, ds);
-    return;
-  case 4:
-    copy_4(d, s, n, dd, ds);
-    return;
-  default:
-    copy_8(d, s, n, dd, ds);
-    return;
+    SIZES(CASE)
+#undef CASE
   }
 }
 

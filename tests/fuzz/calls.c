@@ -30,7 +30,7 @@ plan_node *play_positions(player *g) {
   else if (at && play_draw(g, 2))
     plan_take(g->p, a, at, axis, &x, &g->err);
   else if (at)
-    plan_one_hot(g->p, at, s->dim[axis], TSH_f32, &x, &g->err);
+    plan_one_hot(g->p, at, s->dim[axis], play_dtype(g), &x, &g->err);
   plan_drop(g->p, y);
   plan_drop(g->p, at);
   return x;

@@ -79,7 +79,8 @@ static float random_float(player *g) {
 
 static void fill_element(player *g, void *at, int dtype) {
   static const int64_t edge[] = {0, -1, INT64_MAX, INT64_MIN, 63, 31};
-  int64_t v = play_draw(g, 16) ? (int64_t)play_draw(g, 41) - 20 : edge[play_draw(g, 6)];
+  int64_t v =
+      play_draw(g, 16) ? (int64_t)play_draw(g, 41) - 20 : edge[play_draw(g, 6)];
   if (dtype == TSH_f32) {
     *(float *)at = random_float(g);
     return;
@@ -115,8 +116,10 @@ static const int dtypes[] = {
     TSH_i8,  TSH_u8,   TSH_i16,  TSH_u8,  TSH_u16,  TSH_u32, TSH_u64};
 enum { NDTYPE = sizeof dtypes / sizeof *dtypes };
 
+int play_dtype(player *g) { return dtypes[play_draw(g, NDTYPE)]; }
+
 static plan_node *leaf(player *g) {
-  int dtype = dtypes[play_draw(g, NDTYPE)];
+  int dtype = play_dtype(g);
   const plan_shape *s = random_shape(g);
   uint32_t each = plan_dtype_bytes(dtype);
   char *host = malloc((size_t)s->count * each + 1);
@@ -237,7 +240,7 @@ static plan_node *map3(player *g) {
 
 static plan_node *cast(player *g) {
   plan_node *x = NULL;
-  plan_cast(g->p, play_pick(g), dtypes[play_draw(g, NDTYPE)], &x, &g->err);
+  plan_cast(g->p, play_pick(g), play_dtype(g), &x, &g->err);
   return x;
 }
 
@@ -484,27 +487,6 @@ static plan_node *matmul(player *g) {
   }
   plan_drop(g->p, b);
   return x;
-}
-
-static plan_node *convolve(player *g) {
-  plan_node *a = play_pick(g), *w, *x = NULL;
-  float weights[12];
-  w = windows(g, a, (int)plan_shape_of(a)->rank - 1);
-  if (!w) return NULL;
-  for (int i = 0; i < 12; i++) weights[i] = random_float(g);
-  g->used |= MATMUL;
-  x = parts_convolve(g->p, g->d, w, weights, &g->err);
-  plan_drop(g->p, w);
-  return x;
-}
-
-static plan_node *quilt(player *g) {
-  plan_node *a = play_pick(g);
-  uint32_t rank = plan_shape_of(a)->rank;
-  if (!rank || rank > 4 || plan_shape_of(a)->count > MAX_ELEMENTS / 4)
-    return NULL;
-  g->used |= CAT;
-  return parts_quilt(g->p, a, (int)play_draw(g, rank), &g->err);
 }
 
 /* w = w - 0.25 * g: the old w is dropped, so its buffer may be taken. */

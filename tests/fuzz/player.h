@@ -19,6 +19,7 @@ typedef struct {
 
 uint32_t play_draw(player *g, uint32_t n); /* 0..n-1 */
 plan_node *play_pick(player *g);           /* borrowed */
+int play_dtype(player *g);
 
 /* calls.c: each records one op and gives its result, or NULL. */
 plan_node *play_positions(player *g);
