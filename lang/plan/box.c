@@ -71,18 +71,27 @@ static void move_access(const plan_shape *inner, const int64_t *stride,
   }
 }
 
+/* Is the value of trace position `to` seen by nothing but views that lead to
+ * position `in`, and these by one reader? Also views that change nothing, of
+ * which the graph knows nothing, count. */
+static int read_once(const graph *gr, uint32_t in, uint32_t to) {
+  for (;; in = gr->t->word[in].in[0]) {
+    if (in & IN_LEAF || gr->live[in] || gr->trace_uses[in] != 1) return 0;
+    if (in == to) return 1;
+    if (!plan_is_view(gr->t->node[in]->op)) return 0;
+  }
+}
+
 /* Joining what was joined, or given a border, for this alone: its parts go to
  * their places at once. 1: done, 0: no memory, -1: it must be copied. */
-static int put_parts(graph *gr, uint32_t box, uint32_t g,
+static int put_parts(graph *gr, uint32_t box, uint32_t in,
                      const plan_access *at) {
-  uint32_t inner = graph_base(gr, g);
+  uint32_t g = graph_input(gr, in), inner = graph_base(gr, g);
   const gnode *n = &gr->g[inner];
   int64_t stride[PLAN_RANK];
   if (gr->unfused || n->kind != G_BOX || n->op == TSH_OP_set ||
       n->device != gr->g[box].device || n->dtype != gr->g[box].dtype ||
-      gr->live[n->trace] || gr->trace_uses[n->trace] != 1 ||
-      !graph_views_free(gr, inner, g, 0) ||
-      !inner_strides(gr, inner, g, at, stride))
+      !read_once(gr, in, n->trace) || !inner_strides(gr, inner, g, at, stride))
     return -1;
   for (uint32_t k = 0; k < gr->g[inner].nput; k++) {
     uint32_t id = gr->puts[gr->g[inner].put + k];
@@ -105,7 +114,7 @@ uint32_t box_cat(graph *gr, uint32_t i) {
   shape_strides(x->shape, at.stride);
   for (int k = 0; k < x->nin; k++) {
     uint32_t g = graph_input(gr, (uint32_t)in[k]);
-    int done = put_parts(gr, box, g, &at);
+    int done = put_parts(gr, box, (uint32_t)in[k], &at);
     if (done == 0 || (done < 0 && !put(gr, box, g, &at, NO, i))) return NO;
     at.offset += at.stride[x->axes] * gr->g[g].shape->dim[x->axes];
   }

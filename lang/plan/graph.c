@@ -189,7 +189,7 @@ static uint32_t sink(graph *gr, uint32_t g, const plan_node *v, uint32_t ints,
 }
 
 /* Every view between g and its base is known, and read by nothing else. */
-int graph_views_free(const graph *gr, uint32_t base, uint32_t g, int small) {
+static int views_free(const graph *gr, uint32_t base, uint32_t g, int small) {
   for (; g != base; g = gr->g[g].view_of) {
     uint32_t op = gr->g[g].kind == G_VIEW ? gr->g[g].view_op : NO;
     if (op == NO || gr->live[op] || (!small && gr->trace_uses[op] != 1))
@@ -212,7 +212,7 @@ static int can_sink(const graph *gr, uint32_t g, const plan_node *v,
   if (n->trace == NO || gr->live[n->trace]) return 0;
   /* A small part is cheaper to compute again than the whole is to write. */
   return (small || gr->trace_uses[n->trace] == 1) &&
-         graph_views_free(gr, base, g, small);
+         views_free(gr, base, g, small);
 }
 
 static uint32_t apply_view(graph *gr, uint32_t g, const plan_node *v,

@@ -124,9 +124,6 @@ uint32_t graph_view(graph *gr, uint32_t base, const plan_access *a,
 uint32_t graph_on_device(graph *gr, uint32_t g, uint32_t device,
                          uint32_t trace);
 uint32_t graph_input(const graph *gr, uint32_t in); /* by its trace code */
-/* Are the views from base to g known, and read by nothing else (small: or by
- * what does not matter)? */
-int graph_views_free(const graph *gr, uint32_t base, uint32_t g, int small);
 /* box.c: the gnode of the cat, pad or set at trace position i */
 uint32_t box_cat(graph *gr, uint32_t i);
 uint32_t box_pad(graph *gr, uint32_t i);

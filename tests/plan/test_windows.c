@@ -199,6 +199,14 @@ Test(box, parts_of_parts_go_to_their_places_at_once) {
   rig_drop_since(&r, mark, y);
   cr_expect_eq(LAUNCHES(&r, y), 1, "four sums, four stores");
   cr_expect(are(&r, y, 24, quilted), "%s", r.text);
+  /* Wanted through a view that changes nothing. */
+  y = cat(&r, full(&r, 1, DIMS(2)), full(&r, 2, DIMS(1)), 0);
+  inner = permute(&r, y, ORDER(0));
+  rig_drop(&r, y);
+  y = cat(&r, inner, ramp(&r, DIMS(1)), 0);
+  EXPECT(&r, y, 1, 1, 2, 0);
+  EXPECT(&r, inner, 1, 1, 2);
+  x = ramp(&r, DIMS(2, 3));
   for (int i = 0; i < 4; i++) part[i] = mapn(&r, TSH_OP_add, x, 10 * i);
   y = quilt(&r, part, &inner); /* that is wanted as well */
   cr_expect_geq(LAUNCHES(&r, y, inner), 2);
