@@ -13,7 +13,7 @@ typedef struct {
   const char *device;      /* default device, or NULL: cpu */
   const char *plugin_path; /* or NULL */
   int no_plugins;
-  unsigned threads; /* that compute at once; 0: as many as the machine has */
+  unsigned threads;   /* that compute at once; 0: as many as the machine has */
   int interactive;    /* chunk names in[1], in[2] ... */
   int quiet;          /* no progress of loops and loads */
   const char *editor; /* what edits lines, for tsh doctor; or NULL */

@@ -215,11 +215,24 @@ static int in_runs(const cpu_space *space, const int64_t *stride) {
   return last >= 0 && stride[last] == 1 && space->ext[last] >= 8;
 }
 
+/* How many more arguments of the tail have neighbours along the rows than along
+ * the columns: each would be read or written element by element. */
+static int lines_along_rows(const cpu_run *run, const gemm *g) {
+  const cpu_code *tail = &g->prog->tail;
+  int more = 0;
+  for (uint32_t i = 0; i < tail->nport; i++) {
+    if (tail->port[i].arg >= g->prog->narg) continue; /* the results */
+    const int64_t *stride = run->place[tail->port[i].arg].stride;
+    more += stride[g->am + g->m.rank - 1] == 1;
+    more -= stride[g->bn + g->n.rank - 1] == 1;
+  }
+  return more;
+}
+
 /* Columns are vectors, so the side is better that has more than a few of them,
  * then the one that lies in runs (pixels, not filters), then the one along
- * which the output does. */
+ * which what the tail reads and writes does. */
 static int rows_are_better(const cpu_run *run, const gemm *g) {
-  const cpu_port *store = only_store(&g->prog->tail, g->prog->narg);
   int64_t m = g->m.points, n = g->n.points;
   if (n < 8 && m > n) return 1;
   if (m < 16) return 0;
@@ -228,10 +241,8 @@ static int rows_are_better(const cpu_run *run, const gemm *g) {
     if (in_runs(&g->m, g->a->stride + g->am) != runs) return !runs;
     return g->n.rank > g->m.rank;
   }
-  if (!store || g->m.rank == 0 || g->n.rank == 0) return 0;
-  const int64_t *stride = run->place[store->arg].stride;
-  return stride[g->bn + g->n.rank - 1] != 1 &&
-         stride[g->am + g->m.rank - 1] == 1;
+  if (g->m.rank == 0 || g->n.rank == 0) return 0;
+  return lines_along_rows(run, g) > 0;
 }
 
 static void choose_sides(cpu_run *run, gemm *g) {

@@ -396,8 +396,8 @@ static plan_node *view(player *g) {
   case 1:
     return permute(g, a);
   case 5:
-    return windows(g, a,
-                   (int)play_draw(g, 3) % ((int)plan_shape_of(a)->rank + 1) - 1);
+    return windows(
+        g, a, (int)play_draw(g, 3) % ((int)plan_shape_of(a)->rank + 1) - 1);
   case 6:
     return custom(g, a);
   case 2:
