@@ -204,6 +204,7 @@ Test(box, parts_of_parts_go_to_their_places_at_once) {
   inner = permute(&r, y, ORDER(0));
   rig_drop(&r, y);
   y = cat(&r, inner, ramp(&r, DIMS(1)), 0);
+  cr_assert_eq(demand(&r, y, PLAN_EXACT), TSH_OK);
   EXPECT(&r, y, 1, 1, 2, 0);
   EXPECT(&r, inner, 1, 1, 2);
   x = ramp(&r, DIMS(2, 3));
