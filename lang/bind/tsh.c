@@ -181,16 +181,37 @@ int lt_tsh_ops(lua_State *L) {
   return 1;
 }
 
+/* Open addressing by the name's bytes; library functions ask for every op that
+ * they record. Filled at the first question. */
+enum { OP_SLOTS = 512 };
+static uint32_t slot_of(const char *name) {
+  uint32_t h = 5381;
+  for (; *name; name++) h = h * 33 + (unsigned char)*name;
+  return h % OP_SLOTS;
+}
+
 int lt_op_find(const char *name) {
-  for (size_t i = 0; i < NOPS; i++)
-    if (strcmp(op_names[i].name, name) == 0) return op_names[i].id;
+  static uint8_t slot[OP_SLOTS]; /* 1 + place in op_names */
+  static int filled;
+  uint32_t at;
+  for (size_t i = 0; i < NOPS && !filled; i++) {
+    for (at = slot_of(op_names[i].name); slot[at]; at = (at + 1) % OP_SLOTS) {}
+    slot[at] = (uint8_t)(i + 1);
+  }
+  filled = 1;
+  for (at = slot_of(name); slot[at]; at = (at + 1) % OP_SLOTS)
+    if (strcmp(op_names[slot[at] - 1].name, name) == 0)
+      return op_names[slot[at] - 1].id;
   return 0;
 }
 
 const char *lt_op_name(int op) {
-  for (size_t i = 0; i < NOPS; i++)
-    if (op_names[i].id == op) return op_names[i].name;
-  return "?";
+  static const char *const names[TSH_NOPS] = {
+#define OP_X(id, name, ...) [id] = #name,
+      TSH_OPS(OP_X)
+#undef OP_X
+  };
+  return op > 0 && op < TSH_NOPS && names[op] ? names[op] : "?";
 }
 
 static int tsh_collect(lua_State *L) {

@@ -26,6 +26,7 @@ end
 
 -- An input's gradient in its own shape, dtype and device.
 local function fit(g, x)
+  if core.is_like(g, x) then return g end
   if g.shape ~= x.shape then
     g = rules.expand[2](g, { ["in"] = { x } })
   end
@@ -42,9 +43,11 @@ end
 -- Does a gradient pass through r? Marks what its result then depends on.
 local function mark(r, state)
   local rule = assert(rules[r.op], r.op)
-  for k, id in ipairs(r.in_ids) do
-    if id and state.active[id] and rule_for(rule, k) then
-      state.active[r.out_id] = true
+  local ids, active = r.in_ids, state.active
+  for k = 1, #ids do
+    local id = ids[k]
+    if id and active[id] and rule_for(rule, k) then
+      active[r.out_id] = true
       if r.op == "expand" then state.expand[r.out_id] = r end
       return
     end
@@ -55,25 +58,35 @@ local function add(grads, id, g)
   grads[id] = grads[id] and grads[id] + g or g
 end
 
+-- "xo" -> {x = true, o = true}
+local seen = setmetatable({}, { __index = function(t, saves)
+  local sees = {}
+  for c in saves:gmatch("[xyzo]") do sees[c] = true end
+  t[saves] = sees
+  return sees
+end })
+
 -- What a rule may see: the inputs and the result that it says it needs, and
 -- the expands that made its inputs.
 local function view_of(r, rule, state)
-  local input, saves = r["in"], rule[1]
-  r.x = saves:find("x") and input[1]
-  r.y = saves:find("y") and input[2]
-  r.z = saves:find("z") and input[3]
+  local input, ids, sees = r["in"], r.in_ids, seen[rule[1]]
+  r.x = sees.x and input[1]
+  r.y = sees.y and input[2]
+  r.z = sees.z and input[3]
   r.from = {}
-  for k, id in ipairs(r.in_ids) do
-    r.from[k] = id and state.expand[id] or nil
+  for k = 1, #ids do
+    r.from[k] = ids[k] and state.expand[ids[k]] or nil
   end
-  if not saves:find("o") then r.out = nil end
+  if not sees.o then r.out = nil end
   return r
 end
 
 local function step_back(r, g, state)
   local rule = rules[r.op]
   local view = view_of(r, rule, state)
-  for k, id in ipairs(r.in_ids) do
+  local ids = r.in_ids
+  for k = 1, #ids do
+    local id = ids[k]
     local f = id and state.active[id] and rule_for(rule, k)
     if f then
       local d, other = f(g, view, k)

@@ -18,11 +18,7 @@ local function where(c, x, y) return map("where", c, x, y) end
 
 -- ---- shapes ----------------------------------------------------------------
 
-local function shape_of(t)
-  local s = {}
-  for i = 1, #t.shape do s[i] = t.shape[i] end
-  return s
-end
+local shape_of = core.sizes
 
 local function input_shape(r, k) return shape_of(r["in"][k]) end
 

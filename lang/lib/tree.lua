@@ -7,40 +7,41 @@ local core = require "tsh.core"
 
 local tree = {}
 
--- Lua's own `<` on strings follows the locale.
-local function byte_less(a, b)
-  for i = 1, math.min(#a, #b) do
-    local x, y = a:byte(i), b:byte(i)
-    if x ~= y then return x < y end
-  end
-  return #a < #b
-end
+local DEEP = 100 -- tables in tables, before one is sought that holds itself
 
-local function key_less(a, b)
-  local x, y = math.type(a), math.type(b)
-  if x and y then return a < b end
-  if x or y then return x ~= nil end
-  return byte_less(a, b)
-end
-
+-- The keys of t in their order.
 local function sorted_keys(t, path)
-  local keys = {}
+  local keys = core.sorted_keys(t)
+  if keys then return keys end
   for k in pairs(t) do -- order-free
     if math.type(k) ~= "integer" and type(k) ~= "string" then
       core.fail(("tree: %s has a key that is a %s; integers and strings can "
         .. "be ordered"):format(path == "" and "the table" or path,
         math.type(k) or type(k)))
     end
-    keys[#keys + 1] = k
   end
-  table.sort(keys, key_less)
-  return keys
 end
 
 local function child_path(path, k)
   if math.type(k) then return ("%s[%d]"):format(path, k) end
   if not k:match("^[%a_][%w_]*$") then return ("%s[%q]"):format(path, k) end
   return path == "" and k or path .. "." .. k
+end
+
+-- Calls visit(leaf) for each tensor; names no path, and so costs less than a
+-- walk. 0: something is wrong that a walk finds again and can name.
+local function visit_all(t, depth, visit)
+  if core.is_tensor(t) then
+    visit(t)
+    return true
+  end
+  if type(t) ~= "table" then return true end
+  local keys = depth < DEEP and core.sorted_keys(t)
+  if not keys then return false end
+  for i = 1, #keys do
+    if not visit_all(t[keys[i]], depth + 1, visit) then return false end
+  end
+  return true
 end
 
 -- Calls visit(leaf, path, entry of the other tree) for each tensor; `above`
@@ -81,7 +82,10 @@ end
 --- Example: #tree.leaves({w = zeros(2, 3), b = zeros(3)}) --> 2
 function tree.leaves(t)
   local leaves = {}
-  walk(t, "", {}, function(leaf) leaves[#leaves + 1] = leaf end)
+  local function add(leaf) leaves[#leaves + 1] = leaf end
+  if visit_all(t, 0, add) then return leaves end
+  leaves = {}
+  walk(t, "", {}, add)
   return leaves
 end
 
@@ -125,16 +129,17 @@ local function step_into(trees, n, k)
   return inner
 end
 
-local function map_at(f, trees, n, path)
+local function map_at(f, trees, n)
   local t = trees[1]
   if core.is_tensor(t) then
     if not gather(trees, n) then return t end
     return f(table.unpack(trees, 1, n))
   end
   if type(t) ~= "table" then return t end
-  local copy = {}
-  for _, k in ipairs(sorted_keys(t, path)) do
-    copy[k] = map_at(f, step_into(trees, n, k), n, child_path(path, k))
+  local copy, keys = {}, sorted_keys(t, "")
+  for i = 1, #keys do
+    local k = keys[i]
+    copy[k] = map_at(f, step_into(trees, n, k), n)
   end
   return copy
 end
@@ -145,8 +150,9 @@ end
 --- tensor: so the gradients, which have none for integers, fit.
 --- Example: tree.map(function(p, g) return p - 0.1 * g end, params, grads)
 function tree.map(f, t, ...)
-  walk(t, "", {}, function() end)
-  return map_at(f, { t, ... }, 1 + select("#", ...), "")
+  local function nothing() end
+  if not visit_all(t, 0, nothing) then walk(t, "", {}, nothing) end
+  return map_at(f, { t, ... }, 1 + select("#", ...))
 end
 
 return { tree = tree, sorted_keys = sorted_keys }

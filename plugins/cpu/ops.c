@@ -18,6 +18,8 @@
 #define ADDS(id)                                                               \
   ((id) == TSH_OP_sum || (id) == TSH_OP_prod || (id) == TSH_OP_dot ||          \
    (id) == TSH_OP_index_add || (id) == TSH_OP_scatter_add ||                   \
+   (id) == TSH_OP_index_mul || (id) == TSH_OP_index_max ||                     \
+   (id) == TSH_OP_index_min ||                                                 \
    (id) == TSH_OP_cumsum || (id) == TSH_OP_cumprod)
 /* Of shorter integers scans are recorded as those of i64 and u64. */
 #define SHORT                                                                  \

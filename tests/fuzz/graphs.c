@@ -7,6 +7,7 @@
 #include <string.h>
 #include "graphs.h"
 #include "parts.h"
+#include "player.h"
 
 #define MAX_ELEMENTS 4096
 
@@ -487,6 +488,28 @@ static plan_node *matmul(player *g) {
   }
   plan_drop(g->p, b);
   return x;
+}
+
+/* Three rows of weights by windows of the last axis: what a convolution is. */
+static plan_node *convolve(player *g) {
+  plan_node *a = play_pick(g), *w, *x = NULL;
+  float weights[12];
+  w = windows(g, a, (int)plan_shape_of(a)->rank - 1);
+  if (!w) return NULL;
+  for (int i = 0; i < 12; i++) weights[i] = random_float(g);
+  g->used |= MATMUL;
+  x = parts_convolve(g->p, g->d, w, weights, &g->err);
+  plan_drop(g->p, w);
+  return x;
+}
+
+static plan_node *quilt(player *g) {
+  plan_node *a = play_pick(g);
+  uint32_t rank = plan_shape_of(a)->rank;
+  if (!rank || rank > 4 || plan_shape_of(a)->count > MAX_ELEMENTS / 4)
+    return NULL;
+  g->used |= CAT;
+  return parts_quilt(g->p, a, (int)play_draw(g, rank), &g->err);
 }
 
 /* w = w - 0.25 * g: the old w is dropped, so its buffer may be taken. */

@@ -138,14 +138,14 @@ step "embed: byte for byte" embed
 fake_build() {
   local b=$work/build t=$work/source
   rm -rf "$b" "$t"
-  mkdir -p "$b"/{tests/conform,plugins/cpu/.libs} "$t"/tests/{lua,shell}
+  mkdir -p "$b"/{tests/{conform,tsan},plugins/cpu/.libs} "$t"/tests/{lua,shell}
   touch "$b/plugins/cpu/.libs/cpu.so" "$t/tests/lua/a.lua"
   echo 'echo "1 passed, 0 failed"' >"$t/tests/shell/a.sh"
-  for p in tsh tests/fuzz-graph tests/conform/tsh-conform; do
+  for p in tsh tests/{fuzz-graph,conform/tsh-conform,tsan/a.t}; do
     printf '#!/bin/bash\necho "1 passed, 0 failed"\n' >"$b/$p"
   done
   printf '#!/bin/bash\n%s\n' "$1" >"$b/tests/a.t"
-  chmod +x "$b/tsh" "$b"/tests/{a.t,fuzz-graph,conform/tsh-conform}
+  chmod +x "$b/tsh" "$b"/tests/{a.t,fuzz-graph,conform/tsh-conform,tsan/a.t}
 }
 synthesis() {
   echo "echo '[====] Synthesis: Tested: $1 | Passing: $2 | Failing: $3 |" \
@@ -160,8 +160,8 @@ runs() {
 good=$(synthesis 3 3 0 0)
 fake_build "$good"
 step "run-tests: all good" accepts drive
-step "run-tests: the sum" grep -qx '7 passed, 0 failed' "$work/out"
-runs '5 passed, 3 failed' "$(synthesis 4 1 3 1); exit 1"
+step "run-tests: the sum" grep -qx '8 passed, 0 failed' "$work/out"
+runs '6 passed, 3 failed' "$(synthesis 4 1 3 1); exit 1"
 runs 'no test ran' "$(synthesis 0 0 0 0)"
 runs 'no test ran' 'echo hello'
 runs 'exit status 3' "$good; exit 3"
