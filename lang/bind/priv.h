@@ -370,6 +370,7 @@ int lt_file_entries(lua_State *L);
 int lt_file_notes(lua_State *L);
 int lt_file_take(lua_State *L);
 int lt_file_write(lua_State *L);
+extern const luaL_Reg lt_feed_functions[];     /* feed.c: of tsh.core */
 struct file *lt_file_get(lua_State *L, int i); /* that is open */
 int lt_open_tsh(lua_State *L);
 int lt_open_tsh_core(lua_State *L);

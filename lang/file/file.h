@@ -132,7 +132,12 @@ typedef struct {
   uint64_t at;        /* offset of row 0: bytes */
   uint64_t row_bytes; /* > 0 */
   uint32_t swap;      /* bytes of an element whose order is to be turned; 1 */
+  int boolean;        /* bytes become 0 or 1 */
 } file_rows;
+
+/* The rows of an open npy or idx file, borrowed from it. TSH_EINVAL: it is of
+ * another kind, compressed, or lies so that rows are not in one piece. */
+tsh_status file_rows_of(const file *f, file_rows *out, tsh_err *err);
 
 enum { FILE_FEED_SOURCES = 4 };
 typedef struct file_feed file_feed;
