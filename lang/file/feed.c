@@ -28,8 +28,8 @@ struct file_feed {
   pthread_mutex_t lock;
   pthread_cond_t changed;
   int64_t filled, taken, given_back; /* batches, counted from the start */
-  int stop;  /* also looked at while a batch is read, atomically */
-  int ended; /* no more will be filled */
+  int stop;    /* also looked at while a batch is read, atomically */
+  int ended;   /* no more will be filled */
   tsh_err bad; /* why it ended too early */
 };
 
