@@ -387,6 +387,7 @@ int lt_open_tsh_core(lua_State *L) {
                                  {"randn_key", core_randn_key},
                                  {"rand_key_uniform", core_uniform},
                                  {"draw", core_draw},
+                                 {"tidy", lt_gc_between},
                                  {"fail", core_fail},
                                  {"note", core_note},
                                  {"nearest", core_nearest},

@@ -68,6 +68,7 @@ struct lt {
   /* Counted by gc.c. */
   uint64_t young_at;   /* bytes_allocated at the last forced young one */
   uint64_t full_above; /* bytes_live that calls for a full one */
+  uint64_t full_left;  /* bytes_live after the last full one */
   uint64_t cycles, cycles_ours; /* collections in all; at the last of ours */
   /* Set by the signal handler: see lt_interrupt. */
   lua_State *volatile running; /* the thread that runs now */
@@ -263,6 +264,7 @@ int lt_raise_as(lua_State *L, const char *name, const tsh_err *err,
 
 /* gc.c */
 int lt_gc_balance(lua_State *L); /* what device bytes call for; did it? */
+int lt_gc_between(lua_State *L); /* of tsh.core: an epoch begins */
 void lt_push_biggest(lua_State *L, const char **fact);
 
 /* args.c */

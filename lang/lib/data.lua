@@ -149,6 +149,7 @@ function data.batches(x, y, size, key, options)
   local ahead = check_batches(x, y, size, key, options)
   local feed, in_files = open_files(x, y)
   local n = count_rows(x, y, in_files)
+  core.tidy()
   local order = key and shuffled(n, key)
   if feed then core.feed_start("data.batches", feed, order, size, ahead) end
   order = order and beside(order)

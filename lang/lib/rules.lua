@@ -511,5 +511,9 @@ check()
 -- What grad.lua calls; not among the rules, which are one for each op.
 return setmetatable(rules, { __index = {
   note_custom = function(id, backward) customs[id] = backward end,
-  forget_customs = function() customs = {} end,
+  -- The table stays the same: an upvalue that is old makes what is assigned to
+  -- it old at once, and young collections would not find what it held.
+  forget_customs = function()
+    for id in pairs(customs) do customs[id] = nil end -- order-free
+  end,
 } })
