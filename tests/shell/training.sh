@@ -12,7 +12,7 @@ cd "$dir" || exit 1
 
 # ---- the same bytes ----------------------------------------------------------
 # Where a tensor lies is part of how it is shown.
-shown() { sed 's/ @[a-z]*:[0-9]*//' <<<"$out"; }
+shown() { printf '%s\n' "$out" | sed 's/ @[a-z]*:[0-9]*//'; }
 
 # like WHAT [NAME=VALUE]... ARGUMENTS: what $script prints is $first.
 like() {
@@ -33,15 +33,16 @@ everywhere() {
   is "$1: status" "$rc:$err" 0:
   if [ -z "$out" ]; then fail "$1 prints nothing"; fi
   first=$out
-  options=(--threads 2) && like 'on two threads'
   options=(--threads 2)
+  like 'on two threads'
   for isa in base v3 v4; do
     if TSH_ISA=$isa "$TSH" -e '' 2>/dev/null; then
       like "with $isa" TSH_ISA=$isa
     fi
   done
   for device in example opaque; do
-    options=(-d $device) && like "on $device"
+    options=(-d "$device")
+    like "on $device"
   done
 }
 
@@ -251,7 +252,7 @@ for pause in 1 3 6; do
   interrupted $pause
   is 'interrupted training: status' "$rc" 130
   is 'it has saved' "$(grep -c '^saved in epoch' said)" 1
-  is 'nothing else is left' "$(ls -A | grep -c '^\.tsh')" 0
+  is 'nothing else is left' "$(find . -name '.tsh*')" ""
   # From here to the end of a later epoch, and the same in one go.
   last=$(($(sed -n 's/^saved in epoch \([0-9]*\).*/\1/p' said) + 2))
   run "$TSH" run long.lua x.safetensors $last
