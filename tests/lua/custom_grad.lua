@@ -191,4 +191,18 @@ case("errors", "an error in f or backward leaves no tape behind", function()
   eq(grad(function(x) return sum(x * 2) end)(t { 1 }), { 2 })
 end)
 
+case("memory", "what the gradients of a step held is free in the next", function()
+  local square = custom_grad(function(x) return x * x end,
+    function(g, x) return g * x * 2 end)
+  local step = value_and_grad(function(x) return square(x):sum() end)
+  local x, live = rand(100000), {}
+  for i = 1, 40 do
+    local loss, g = step(x)
+    check(loss:item() > 0)
+    tsh.wait(g)
+    live[i] = tsh.counters().bytes_live
+  end
+  check(live[40] <= live[10], ("%d bytes, then %d"):format(live[10], live[40]))
+end)
+
 done()
