@@ -157,6 +157,7 @@ local function nll(log_p, labels, options)
   local o = checks.options("nll", options, "reduction weight ignore")
   local c = check_class_options("nll", log_p, o)
   check_labels("nll", log_p, labels)
+  if not checks.is_float(log_p) then log_p = log_p:cast("f32") end
   local loss, n = label_loss(log_p, labels, c)
   return finish(loss, n, c.how)
 end
