@@ -5,6 +5,7 @@
 -- windows. Gradients take from the windows that an element stands in, see
 -- tsh.windows: nothing is scattered.
 local core = require "tsh.core"
+local half = require "tsh.half"
 local windows = require "tsh.windows"
 local custom_grad = require("tsh.grad").custom_grad
 local map, fold = core.map, core.fold
@@ -166,8 +167,9 @@ local function diff_max(x, xp, geometry)
   end, function(g, _, a, y)
     return function()
       local place = place_of_max(a:detach(), y:detach(), geometry)
-      return gather(g, geometry, { { place, -1 }, { g, 0 } },
-        function(code, p, d) return where(p:eq(code), d, 0) end)
+      local wide = half.wide(g)
+      return half.back(gather(wide, geometry, { { place, -1 }, { wide, 0 } },
+        function(code, p, d) return where(p:eq(code), d, 0) end), g)
     end
   end)(x, xp)
 end
@@ -272,7 +274,7 @@ end
 
 local function avg_pool(x, geometry, o)
   local count_pad, all = o.count_pad ~= false, true
-  local y = windows.widened(FLOAT[x.dtype] and x or x:cast("f32"))
+  local y = half.wide(FLOAT[x.dtype] and x or x:cast("f32"))
   for _, a in ipairs(geometry) do
     local reach = (a.count - 1) * a.stride + a.size
     all = all and reach <= a.n + 2 * a.padding
@@ -285,7 +287,7 @@ local function avg_pool(x, geometry, o)
     y = total / (counts(geometry[1], count_pad, 3, x)
       * counts(geometry[2], count_pad, 4, x)):cast(y.dtype)
   end
-  return FLOAT[x.dtype] and y.dtype ~= x.dtype and y:cast(x.dtype) or y
+  return half.back(y, x)
 end
 
 -- ---- the functions ---------------------------------------------------------
@@ -340,9 +342,10 @@ end
 --- adaptive_avg_pool2d(x, size): means over a grid of size (a number or
 --- {height, width}) parts of x [n,c,h,w] or [c,h,w]; of size 1 over all of h, w.
 --- Example: adaptive_avg_pool2d(ones(2, 3, 8, 8), 1) --> f32[2,3,1,1]
-local function adaptive_avg_pool2d(x, size)
+local function adaptive_avg_pool2d(given, size)
   local name = "adaptive_avg_pool2d"
-  check_input(name, x, 2)
+  check_input(name, given, 2)
+  local x = half.wide(given)
   local parts, rank = windows.per_axis(name, "the size", size, nil, 1, 2),
     #x.shape
   for i = 1, 2 do
@@ -359,7 +362,7 @@ local function adaptive_avg_pool2d(x, size)
       x = avg_pool2d(x, { kernel = kernel })
     end
   end
-  return x
+  return half.back(x, given)
 end
 
 return { max_pool1d = max_pool1d, max_pool2d = max_pool2d,

@@ -8,6 +8,7 @@
 -- phase is a sum over slices, shifted by e, of what belongs to the windows; the
 -- phases are then joined. Nothing is scattered.
 local core = require "tsh.core"
+local half = require "tsh.half"
 
 local windows = {}
 
@@ -139,8 +140,7 @@ local function drop_last(x)
   return x:reshape(shape)
 end
 
--- g, of the result of unfold, added up along an axis of n elements.
-function windows.unwindow(g, axis, n, size, stride, dilation)
+local function unwindow(g, axis, n, size, stride, dilation)
   local rank, parts = #g.shape, {}
   if dilation == 1 and stride > 1 or size == 1 then
     return unwindow_blocks(g, axis, n, size, stride)
@@ -162,6 +162,11 @@ function windows.unwindow(g, axis, n, size, stride, dilation)
     end
   end
   return windows.narrow(windows.join(parts, axis), axis, 0, n)
+end
+
+-- g, of the result of unfold, added up along an axis of n elements.
+function windows.unwindow(g, ...)
+  return half.back(unwindow(half.wide(g), ...), g)
 end
 
 -- ---- arguments -------------------------------------------------------------
@@ -209,13 +214,6 @@ function windows.per_axis(name, what, v, default, least, axes)
     list[i] = whole(name, what, type(v) == "table" and v[i] or v, least)
   end
   return list
-end
-
-local HALF = { f16 = true, bf16 = true }
-
--- Products and sums of halves are made in f32 and rounded once.
-function windows.widened(x)
-  return HALF[x.dtype] and x:cast("f32") or x
 end
 
 return windows
