@@ -63,15 +63,13 @@ cat >"$dir/doc/all" <<EOF2
 set -e
 cd '$dir/work'
 for n in \$(cd '$dir/doc' && printf '%s\n' *.sh | sort -n); do
-  . '$dir/doc/'\$n >'$dir/doc/'\${n%.sh}.got
+  . '$dir/doc/'\$n >'$dir/doc/'\${n%.sh}.got 2>&1
 done
 EOF2
 run bash "$dir/doc/all"
-is 'the commands of PLUGIN.md' "$rc, $err" \
-  '0, error: unknown device '"'junk': $(realpath "$dir")/work/npu/other/junk.so was refused: invalid ELF header; known: cpu"
+is 'the commands of PLUGIN.md' "$rc $err" '0 '
 for want in "$dir/doc"/*.want; do
   text=$(cat "${want%want}got")
-  case $want in */5.want) ;; esac
   pattern=$(sed 's/[][*?\\]/\\&/g; s/\.\.\./*/g' "$want")
   # shellcheck disable=SC2053 # it is meant as a pattern
   if [[ $text == $pattern ]]; then
