@@ -35,4 +35,4 @@ if grep -niE 'opaque|batch\.c' -- *.[ch]; then
   echo 'template.sh: these lines speak of what is not there' >&2
   exit 1
 fi
-cp "$root/plugins/template/Makefile" Makefile
+cat "$root/plugins/template/Makefile" >Makefile
