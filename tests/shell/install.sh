@@ -82,8 +82,7 @@ done
 
 # ---- for all users -----------------------------------------------------------
 unset TSH_PLUGIN_PATH
-rm -rf "$XDG_DATA_HOME"
-cp "$dir/work/npu/npu.so" "$(pc plugindir)/npu2.so"
+mv "$XDG_DATA_HOME/tsh/plugins/npu.so" "$(pc plugindir)/npu2.so"
 run tsh -d npu2 -p 'tensor{1.0} + 1'
 gives 'a plugin in plugindir is found' 0 'f32[1] @npu2:0 [2.]'
 
