@@ -116,6 +116,14 @@ static int perform(lt **pl, const sh_args *a) {
   }
 }
 
+/* What the licence of readline asks of a program that is linked with it. */
+static void print_version(void) {
+  puts(lt_version());
+  if (sh_line_editor())
+    puts("this binary is linked with GNU readline and is distributed under "
+         "GPL-3.0-or-later");
+}
+
 int main(int argc, char **argv) {
   sh_args a;
   lt *l = NULL;
@@ -123,7 +131,7 @@ int main(int argc, char **argv) {
   int rc = sh_args_parse(&a, argc, argv);
   atexit(close_stdout);
   if (rc != LT_OK) goto out;
-  if (a.version) printf("%s\n", lt_version());
+  if (a.version) print_version();
   if (a.help || (a.task == SH_WORD_help && !a.topic)) sh_args_help(stdout);
   if (a.version || a.help || (a.task == SH_WORD_help && !a.topic)) goto out;
   a.lt.editor = sh_line_editor();

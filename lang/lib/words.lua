@@ -121,18 +121,25 @@ local DRIVERS = {
 
 -- What to do about a plugin that was refused, by words of the reason.
 local FIXES = {
-  { "no symbol", "the file is no plugin of tsh: it must export "
-    .. "tsh_plugin_query" },
+  { "crashed", "ask its maker; tsh-conform FILE crashes in the same way" },
+  { "ended the process", "ask its maker: a plugin must not end the process" },
+  { "takes longer", "ask its maker: what takes long belongs into its open" },
+  { "tsh_plugin_query", "the file is no plugin of tsh: it must export "
+    .. "tsh_plugin_query, which gives a table" },
   { "undefined symbol", "a library that the plugin needs is too old, or the "
     .. "plugin was built for another system" },
   { "cannot open shared object", "install the library that the message names" },
   { "wrong ELF class", "the plugin was built for another processor" },
   { "not for this machine", "the plugin was built for another processor" },
-  { "empty file", "copy the plugin again" },
+  { "too short", "copy the plugin again" },
   { "cut short", "copy the plugin again" },
-  { "major", "build the plugin anew with this tsh_plugin.h" },
-  { "minor", "build the plugin anew with this tsh_plugin.h" },
-  { "version", "build the plugin anew with this tsh_plugin.h" },
+  { "invalid ELF", "the file is no shared library: link it with -shared" },
+  { "plugin ABI", "build the plugin anew with this tsh_plugin.h" },
+  { "its table has", "build the plugin anew with this tsh_plugin.h, all of "
+    .. "whose mandatory entries it needs" },
+  { "not a file", "give it another name: NAME.so is a plugin here" },
+  { "No such file", "the link or the folder that was named leads nowhere" },
+  { "that of a device", "rename it: letters and digits make a good name" },
   { "Permission denied", "make the file readable: chmod a+r" },
 }
 
