@@ -366,6 +366,8 @@ int lt_tsh_ops(lua_State *L);
 int lt_op_find(const char *name); /* 0: there is none */
 const char *lt_op_name(int op);
 int lt_read_csv(lua_State *L);
+int lt_survey_csv(lua_State *L);
+int lt_read_json(lua_State *L);
 int lt_file_open(lua_State *L);
 int lt_file_close(lua_State *L);
 int lt_file_entries(lua_State *L);
