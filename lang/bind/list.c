@@ -156,27 +156,47 @@ static int gather(lua_State *L, int first, int n, plan_node **nodes,
   return used;
 }
 
-static int explain(lua_State *L) {
-  question *q = lua_touserdata(L, 1);
-  lt *l = lt_of(L);
-  size_t size = strlen(q->expr);
-  tsh_err err = {.size = sizeof err};
-  plan_node **nodes;
-  int n, used;
-  lt_source_add(l, "=plan", q->expr, size);
-  lua_pushfstring(L, "return %s\n", q->expr);
-  if (luaL_loadbufferx(L, lua_tostring(L, -1), lua_rawlen(L, -1), "=plan",
-                       "t") != LUA_OK)
+/* Calls the expression; its values begin at index 2. Gives back how many. */
+static int call_expression(lua_State *L, const char *expr, const char *chunk) {
+  lt_source_add(lt_of(L), chunk, expr, strlen(expr));
+  lua_pushfstring(L, "return %s\n", expr);
+  if (luaL_loadbufferx(L, lua_tostring(L, -1), lua_rawlen(L, -1), chunk, "t") !=
+      LUA_OK)
     return lua_error(L);
   lua_remove(L, -2);
   lua_call(L, 0, LUA_MULTRET);
-  n = lua_gettop(L) - 1;
+  return lua_gettop(L) - 1;
+}
+
+static int explain(lua_State *L) {
+  question *q = lua_touserdata(L, 1);
+  lt *l = lt_of(L);
+  tsh_err err = {.size = sizeof err};
+  plan_node **nodes;
+  int n = call_expression(L, q->expr, "=plan"), used;
   luaL_checkstack(L, 10, NULL);
   nodes = lua_newuserdatauv(L, ((size_t)n + 1) * sizeof *nodes, 0);
   used = gather(L, 2, n, nodes, q->out);
   if (used) lt_check(L, plan_explain(l->plan, nodes, used, q->out, &err), &err);
   return 0;
 }
+
+/* ---- all of a value ------------------------------------------------------ */
+
+static int show_full(lua_State *L) {
+  question *q = lua_touserdata(L, 1);
+  lt_screen screen = lt_screen_all(lt_of(L), stdout);
+  int n = call_expression(L, q->expr, "=full");
+  lt_show_on(L, 2, n, &screen, q->out);
+  return 0;
+}
+
+int lt_full(lt *l, const char *expr, FILE *out, FILE *err) {
+  question q = {expr, out};
+  return lt_protect(l, show_full, &q, LT_ENTRY, err);
+}
+
+/* ---- commands and words made of Lua -------------------------------------- */
 
 typedef struct {
   const char *name, *rest;

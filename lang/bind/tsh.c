@@ -195,7 +195,8 @@ int lt_op_find(const char *name) {
   static int filled;
   uint32_t at;
   for (size_t i = 0; i < NOPS && !filled; i++) {
-    for (at = slot_of(op_names[i].name); slot[at]; at = (at + 1) % OP_SLOTS) {}
+    for (at = slot_of(op_names[i].name); slot[at]; at = (at + 1) % OP_SLOTS) {
+    }
     slot[at] = (uint8_t)(i + 1);
   }
   filled = 1;

@@ -154,6 +154,10 @@ tsh_status plan_expand(plan *p, plan_node *x, const plan_shape *shape,
                        plan_node **out, tsh_err *err);
 tsh_status plan_slice(plan *p, plan_node *x, const plan_range *range,
                       plan_node **out, tsh_err *err); /* one range per axis */
+/* The same, but of a pending value no more is computed than the part needs,
+ * as far as it is made element by element. */
+tsh_status plan_part(plan *p, plan_node *x, const plan_range *range,
+                     plan_node **out, tsh_err *err);
 tsh_status plan_pad(plan *p, plan_node *x, const int64_t *before,
                     const int64_t *after, const plan_operand *value,
                     plan_node **out, tsh_err *err);
