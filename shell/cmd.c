@@ -33,7 +33,11 @@ static const struct {
      "    --json FILE      write the result as JSON\n"
      "  In Lua: tsh.bench{\"softmax(x)\", time=1}\n"
      "  Example: :bench --input x=rand(4) --input x=rand(100000) softmax(x)\n"},
-    {"plan", "  In Lua: tsh.plan(x)\n  Example: :plan softmax(x)\n"},
+    {"plan", "    --run        runs it, and tells the time of each launch\n"
+             "    --source     also the program of each kernel\n"
+             "    --dot FILE   writes the graph for Graphviz\n"
+             "  In Lua: tsh.plan(x), tsh.plan(x, {run=true, source=true})\n"
+             "  Example: :plan softmax(rand(1000))\n"},
     {"type",
      "  In Lua: tsh.type(x)\n  Example: :type rand(1000, 1000):sum(1)\n"},
     {"time", "  In Lua: tsh.time(function() return sum(x) end)\n"
@@ -198,18 +202,6 @@ static int run_doc(call *c) {
   return LT_USAGE;
 }
 
-static int run_plan(call *c) {
-  int rc;
-  if (!*c->rest) {
-    fputs("error: :plan needs an expression\n", stderr);
-    return LT_USAGE;
-  }
-  sh_run_begin(c->l, 0);
-  rc = lt_plan(c->l, c->rest, stdout, stderr);
-  sh_run_end();
-  return rc;
-}
-
 /* Commands that are made of Lua. */
 static int run_lua(call *c, const char *name) {
   int rc;
@@ -256,6 +248,7 @@ static int run_full(call *c) {
 
 static int run_apropos(call *c) { return run_lua(c, "apropos"); }
 static int run_type(call *c) { return run_lua(c, "type"); }
+static int run_plan(call *c) { return run_lua(c, "plan"); }
 static int run_bench(call *c) { return run_lua(c, "bench"); }
 static int run_time(call *c) { return run_lua(c, "time"); }
 static int run_who(call *c) { return run_lua(c, "who"); }

@@ -100,7 +100,7 @@ enum { SH_NONE, SH_EXPR, SH_NAME, SH_PATH, SH_SETTING };
   X(doc,     0,   SH_NAME, "NAME",    "help on a function; ?NAME is the same") \
   X(apropos, 0,   SH_NONE, "WORD",    "names whose help mentions the word") \
   X(type,    't', SH_EXPR, "EXPR",    "dtype, shape, device, bytes; runs nothing") \
-  X(plan,    'p', SH_EXPR, "EXPR",    "the kernels that would compute it; runs nothing") \
+  X(plan,    'p', SH_EXPR, "[--run --source --dot FILE] EXPR", "the kernels that would compute it") \
   X(full,    0,   SH_EXPR, "EXPR",    "its value without limits, page by page") \
   X(stats,   0,   SH_EXPR, "EXPR",    "count, min, mean, max, std, nan, inf, zeros") \
   X(bench,   'b', SH_EXPR, "[OPTIONS] EXPR, ...", "how long it takes, compared; :help bench lists the options") \

@@ -62,7 +62,6 @@ void lt_interrupt(lt *l);
 /* Listings; return an LT code. */
 int lt_devices(lt *l, FILE *out);
 int lt_plugins(lt *l, FILE *out);
-int lt_plan(lt *l, const char *expr, FILE *out, FILE *err);
 /* The values of the expression without limits. */
 int lt_full(lt *l, const char *expr, FILE *out, FILE *err);
 /* A command that is made of Lua, by name, with the rest of its line. */

@@ -336,6 +336,29 @@ function command.mem(rest)
   end
 end
 
+-- ---- :plan -----------------------------------------------------------------
+
+local PLAN = { run = "flag", source = "flag", dot = "text" }
+
+function command.plan(rest)
+  local o, code = parse("plan", rest, PLAN)
+  local f = load_expression("plan", need("plan", code, "an expression"))
+  local tensors = {}
+  for _, x in ipairs({ f() }) do
+    if core.is_tensor(x) then tensors[#tensors + 1] = x end
+  end
+  if #tensors == 0 then
+    core.fail("plan: the expression gives no tensor")
+  end
+  tensors[#tensors + 1] = { run = o.run, source = o.source, dot = o.dot ~= nil }
+  local text = tsh.plan(table.unpack(tensors))
+  if not o.dot then return io.write(text) end
+  local file, why = io.open(o.dot, "w")
+  if not file then core.fail("plan: " .. why) end
+  file:write(text)
+  file:close()
+end
+
 -- ---- :set, :unset -----------------------------------------------------------
 
 local function set_all(options, before)

@@ -228,12 +228,12 @@ end
 case("set", "each setting changes what it says", function()
   local x = tensor { 0.5, 1.25 }
   check(under("print.precision", 2, x) == "f32[2] [0.50, 1.25]")
-  check(under("print.precision", 0, tensor { 0.7, 2.2 }) == "f32[2] [1., 2.]")
+  check(under("print.precision", 0, tensor { 1.7, 2.2 }) == "f32[2] [2., 2.]")
   check(under("print.precision", 7, tensor { 1e-6 }) == "f32[1] [0.0000010]")
   check(under("print.sci", "on", x) == "f32[2] [5.0000e-01, 1.2500e+00]")
   check(under("print.sci", "off", tensor { 1e9, 0.5 })
     == "f32[2] [1000000000.0000,          0.5000]")
-  check(under("print.max", 5, arange(7)):find("^i64%[7%] %[1, 2, 3, %.%.%., 5"))
+  check(under("print.max", 5, arange(7)):find("^i64%[7%] %[1, 2, %.%.%., 6, 7%]"))
   tsh.set { print = { max = 5, edge = 1 } }
   local edges = tostring(arange(7))
   tsh.set("max")
