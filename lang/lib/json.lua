@@ -53,7 +53,7 @@ function encode(v, indent)
 end
 
 --- json.encode(value): its text; tables with a first element are lists.
---- Example: require("tsh.json").json.encode({a = {1, true}}) --> {"a":[1,true]}
+--- Example: require("tsh.json").json.encode({a = {1, true}}) --> { "a": [1, true] }
 function json.encode(value) return encode(value, "") end
 
 -- ---- reading ---------------------------------------------------------------
