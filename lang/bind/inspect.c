@@ -268,4 +268,7 @@ const luaL_Reg lt_inspect_functions[] = {{"memory", memory},
                                          {"trim", trim},
                                          {"make_folder", make_folder},
                                          {"documented", lt_documented},
+                                         {"settings", lt_settings_list},
+                                         {"set", lt_settings_set},
+                                         {"unset", lt_settings_unset},
                                          {NULL, NULL}};

@@ -58,6 +58,7 @@ int lt_open(const lt_options *options, lt **out, char *text, size_t size) {
   snprintf(text, size, "not enough memory");
   if (l && (l->session = calloc(1, sizeof(lt_session)))) {
     lt_session_of(l)->number = 1;
+    lt_settings_init(&lt_session_of(l)->set);
     l->quiet = options->quiet;
     lt_session_of(l)->editor = options->editor;
     code = open_devices(l, options, text, size);

@@ -216,6 +216,8 @@ typedef struct {
  * own. In no particular order. */
 const lt_function *lt_function_at(size_t i);
 const lt_function *lt_function_find(const char *name);
+/* "code --> what it prints" for a function that is no alias, or NULL. */
+const char *lt_example(const char *name); /* examples.c */
 /* ---- the embedded library (lib.c) -----------------------------------------
  */
 /* Chunk names of its files begin with this. */
