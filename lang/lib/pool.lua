@@ -152,9 +152,10 @@ local function place_of_max(xp, y, geometry)
     return where(last:ge(0), last, first)
   end
   local list = slices(xp, geometry)
-  local place = core.full(y.shape, 0, "i32", y.device)
+  local place = core.full(y.shape, 0, "u8", y.device)
+  -- No window has both a nan and an element that is its maximum.
+  for j = 2, #list do place = where(list[j]:isnan(), j - 1, place) end
   for j = #list, 1, -1 do place = where(list[j]:eq(y), j - 1, place) end
-  for j, v in ipairs(list) do place = where(v:isnan(), j - 1, place) end
   return place
 end
 
@@ -166,7 +167,8 @@ local function diff_max(x, xp, geometry)
   end, function(g, _, a, y)
     return function()
       local place = place_of_max(a:detach(), y:detach(), geometry)
-      return gather(g, geometry, { { place, -1 }, { g, 0 } },
+      local nowhere = place.dtype == "u8" and 255 or -1
+      return gather(g, geometry, { { place, nowhere }, { g, 0 } },
         function(code, p, d) return where(p:eq(code), d, 0) end)
     end
   end)(x, xp)
