@@ -231,11 +231,8 @@ typedef struct {
 static inline void begin_runs(runs *r, const cpu_space *space,
                               const cpu_cursor *from, const int64_t *stride) {
   int last = space->rank - 1;
-  r->at = 0;
-  for (int k = 0; k <= last; k++) {
-    r->idx[k] = from->idx[k];
-    r->at += from->idx[k] * stride[k];
-  }
+  r->at = cpu_cursor_at(from, stride, last);
+  for (int k = 0; k <= last; k++) r->idx[k] = from->idx[k];
   r->ext = space->ext[last];
   r->first = from->idx[last];
   r->axis = last;
