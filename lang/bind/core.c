@@ -400,6 +400,8 @@ int lt_open_tsh_core(lua_State *L) {
                                  {"file_notes", lt_file_notes},
                                  {"file_take", lt_file_take},
                                  {"file_table", lt_read_csv},
+                                 {"file_survey", lt_survey_csv},
+                                 {"file_array", lt_read_json},
                                  {"file_write", lt_file_write},
                                  {NULL, NULL}};
   luaL_newlib(L, own);

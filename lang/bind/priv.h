@@ -216,6 +216,8 @@ typedef struct {
  * own. In no particular order. */
 const lt_function *lt_function_at(size_t i);
 const lt_function *lt_function_find(const char *name);
+/* "code --> what it prints" for a function that is no alias, or NULL. */
+const char *lt_example(const char *name); /* examples.c */
 /* ---- the embedded library (lib.c) -----------------------------------------
  */
 /* Chunk names of its files begin with this. */
@@ -366,6 +368,8 @@ int lt_tsh_ops(lua_State *L);
 int lt_op_find(const char *name); /* 0: there is none */
 const char *lt_op_name(int op);
 int lt_read_csv(lua_State *L);
+int lt_survey_csv(lua_State *L);
+int lt_read_json(lua_State *L);
 int lt_file_open(lua_State *L);
 int lt_file_close(lua_State *L);
 int lt_file_entries(lua_State *L);
