@@ -116,7 +116,7 @@ local function to_input(g, w, geometry)
     return product(part, turned(w, y, x, geometry.groups), size, { 1, 1 },
       { ys.step, xs.step })
   end
-  return windows.join_phases(ys, xs, 3, n[1], n[2], reached)
+  return windows.join_phases(ys, xs, n[1], n[2], reached)
 end
 
 local function to_weight(xp, g, geometry)

@@ -115,7 +115,7 @@ end
 --- randint(first, last, sizes): random whole numbers from first to last, both
 --- included, each as likely; i64. Sizes are numbers or one table; {dtype=,
 --- device=} comes last.
---- Example: randint(1, 6, 2, 3) --> [2,3] of dice
+--- Example: randint(1, 6, 2, 3).shape --> [2,3]
 local function randint(first, last, ...)
   local lo = args.whole_number("randint", "the first number", first)
   local hi = args.whole_number("randint", "the last number", last)
@@ -162,7 +162,7 @@ local function check_holds(name, dtype, n)
 end
 
 --- randperm(n) or randperm(n, {dtype=, device=}): 1..n in a random order, i64.
---- Example: randperm(3) --> 2 3 1
+--- Example: randperm(3):sum() --> 6
 local function randperm(n, opts)
   n = args.whole_from("randperm", "a size", n, 0)
   local o = args.options("randperm", opts, "dtype", "dtype device")
@@ -174,7 +174,7 @@ end
 
 --- permutation(n): 1..n in a random order, as randperm. permutation(x): the
 --- rows of x in a random order.
---- Example: permutation(tensor{10, 20, 30}) --> 20 30 10
+--- Example: permutation(tensor{10, 20, 30}):sum() --> 60
 local function permutation(x, opts)
   if type(x) == "number" then return randperm(x, opts) end
   args.check_tensor("permutation", x)
@@ -219,7 +219,7 @@ end
 --- multinomial(p, k) or multinomial(p, k, {replacement=false}): k positions,
 --- each drawn with the chance p[i] / sum(p); for p [rows, n] so many of each
 --- row. Without replacement they differ. What is pending runs.
---- Example: multinomial(tensor{1.0, 0.0, 3.0}, 2) --> 3 1
+--- Example: multinomial(tensor{1.0, 0.0, 3.0}, 2):sum() --> 4
 local function multinomial(p, k, opts)
   p = args.to_float(args.check_tensor("multinomial", p)):detach()
   p = p:cast(args.wide(p.device))

@@ -252,7 +252,7 @@ end
 
 --- smooth_l1(x, y, {reduction="mean", beta=1}): huber divided by beta, which is
 --- its delta; with beta 0 it is l1.
---- Example: smooth_l1(tensor{0.0, 0.0}, tensor{0.25, 3.0}, {beta=0.5}) --> 1.4062
+--- Example: smooth_l1(tensor{0.0, 0.0}, tensor{0.25, 3.0}, {beta=0.5}) --> 1.40625
 local function smooth_l1(x, y, options)
   local o = checks.options("smooth_l1", options, "reduction beta")
   local how = reduction("smooth_l1", o)

@@ -19,8 +19,8 @@
   ((id) == TSH_OP_sum || (id) == TSH_OP_prod || (id) == TSH_OP_dot ||          \
    (id) == TSH_OP_index_add || (id) == TSH_OP_scatter_add ||                   \
    (id) == TSH_OP_index_mul || (id) == TSH_OP_index_max ||                     \
-   (id) == TSH_OP_index_min ||                                                 \
-   (id) == TSH_OP_cumsum || (id) == TSH_OP_cumprod)
+   (id) == TSH_OP_index_min || (id) == TSH_OP_cumsum ||                        \
+   (id) == TSH_OP_cumprod)
 /* Of shorter integers scans are recorded as those of i64 and u64. */
 #define SHORT                                                                  \
   (TSH_BIT(TSH_i8) | TSH_BIT(TSH_u8) | TSH_BIT(TSH_i16) | TSH_BIT(TSH_u16))

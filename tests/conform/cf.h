@@ -17,6 +17,7 @@ enum { CF_ARGS = 12, CF_INSTS = 128, CF_SCALARS = 8, CF_JOBS = 72 };
 typedef struct {
   const tsh_plugin *p;
   const tsh_plugin *(*query)(uint32_t major, uint32_t minor);
+  const char *path; /* of the file */
   uint32_t index;
   tsh_dev *dev;
   tsh_props props;
@@ -53,6 +54,11 @@ void cf_watch(cf *t); /* a crash or a hang inside t ends with a report */
 int64_t cf_now(void); /* ns, monotonic */
 void cf_sleep(int64_t ns);
 void cf_err_init(tsh_err *err);
+
+/* ---- the file (symbols.c) ----------------------------------------------- */
+/* How many symbols a 64-bit ELF library exports, -1: it can't be read. other:
+ * the name of one that is not tsh_plugin_query, or "". */
+int cf_symbols(const char *path, char *other, size_t size);
 
 /* ---- the op table as rows (table.c) ------------------------------------- */
 enum { CF_MAP = 1, CF_FOLD, CF_MOVE, CF_CALL };

@@ -21,6 +21,19 @@ static void run_query(cf *t) {
   cf_end(t);
 }
 
+static void run_symbols(cf *t) {
+  char other[128];
+  int n;
+  if (!cf_begin(t, "load/symbols")) return;
+  n = cf_symbols(t->path, other, sizeof other);
+  if (n >= 0) /* of another format nothing is known */
+    cf_check(t, n == 1 && !*other,
+             "exports %d symbols, %s%samong them; tsh_plugin_query alone may "
+             "be: compile with -fvisibility=hidden",
+             n, other, *other ? " " : "");
+  cf_end(t);
+}
+
 static void run_table(cf *t) {
   const tsh_plugin *p = t->p;
   if (!cf_begin(t, "load/table")) return;
@@ -204,6 +217,7 @@ static void run_mandatory(cf *t) {
 
 void cf_test_load(cf *t) {
   run_query(t);
+  run_symbols(t);
   run_table(t);
   run_cheap(t);
   run_thread(t);
