@@ -2,8 +2,9 @@
 # Runs every test of one build folder: run-tests.sh BUILD [--asan]
 #
 # Finds: BUILD/tests/*.t (Criterion), BUILD/tests/tsan/*.t, tests/lua/*.lua (run
-# by tsh), tests/shell/*.sh, tsh-conform on each plugin, the graph fuzzer. Names
-# that begin with _ are helpers of the tests. --asan: a slow build, so fewer graphs.
+# by tsh), tests/shell/*.sh, tsh-conform on each plugin and on faults planted
+# into one (--selftest), the graph fuzzer. Names that begin with _ are helpers of
+# the tests. --asan: a slow build, so fewer graphs, and no planted faults.
 # Tests read TSH (the program), TSH_BUILD, TSH_SOURCE and TSH_CONFORM.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -44,6 +45,11 @@ each lua "$root/tests/lua/*.lua" \
   env "TSH_PLUGIN_PATH=$build/plugins/example/.libs" "$TSH" run
 each shell "$root/tests/shell/*.sh" bash
 each conform "$build/plugins/*/.libs/*.so" "$TSH_CONFORM"
+# Only what is fast: its cases wait for jobs of many milliseconds.
+if [ "${2-}" != --asan ]; then
+  suite conform/selftest "$TSH_CONFORM" --selftest \
+    "$build/plugins/cpu/.libs/cpu.so"
+fi
 suite fuzz/graphs "$build/tests/fuzz-graph" --graphs "$graphs" \
   --plugins "$build/plugins/example/.libs" --devices example,opaque
 TSH_SHARE_ALL=1 suite fuzz/threads "$build/tests/fuzz-graph" --threads 3 \

@@ -116,6 +116,13 @@ Test(nomem, files_are_written_and_read) {
   }
 }
 
+Test(nomem, numbers_of_u64) {
+  starve("",
+         "local x = full({2, 3}, 2.0 ^ 63, 'u64') >> 63\n"
+         "assert(x:sum():item() == 6)",
+         1);
+}
+
 Test(nomem, opening) {
   lt *model = open_state();
   int rc = LT_NOMEM;
