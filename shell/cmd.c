@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "shell.h"
 
 typedef struct {
@@ -32,7 +33,11 @@ static const struct {
      "    --json FILE      write the result as JSON\n"
      "  In Lua: tsh.bench{\"softmax(x)\", time=1}\n"
      "  Example: :bench --input x=rand(4) --input x=rand(100000) softmax(x)\n"},
-    {"plan", "  In Lua: tsh.plan(x)\n  Example: :plan softmax(x)\n"},
+    {"plan", "    --run        runs it, and tells the time of each launch\n"
+             "    --source     also the program of each kernel\n"
+             "    --dot FILE   writes the graph for Graphviz\n"
+             "  In Lua: tsh.plan(x), tsh.plan(x, {run=true, source=true})\n"
+             "  Example: :plan softmax(rand(1000))\n"},
     {"type",
      "  In Lua: tsh.type(x)\n  Example: :type rand(1000, 1000):sum(1)\n"},
     {"time", "  In Lua: tsh.time(function() return sum(x) end)\n"
@@ -44,6 +49,16 @@ static const struct {
     {"device", "  In Lua: tsh.device(\"cpu\")\n"},
     {"devices", "  In Lua: tsh.devices()\n"},
     {"load", "  Its globals stay. In Lua: dofile(\"FILE\")\n"},
+    {"full", "  On a terminal $PAGER shows it.\n"
+             "  Example: :full arange(2000):view(100, 20)\n"},
+    {"stats", "  min, mean, max and std are those of the finite elements.\n"
+              "  In Lua: tsh.stats(x)\n"
+              "  Example: :stats randn(1000)\n"},
+    {"set", "  Values: numbers, auto, on, off.\n"
+            "  In Lua: tsh.set(\"print.precision\", 6), tsh.set()\n"
+            "  Example: :set print.precision 6\n"},
+    {"unset", "  In Lua: tsh.set(\"print.precision\")\n"
+              "  Example: :unset print.precision\n"},
     {"history",
      "  N: the last N entries (30). /TEXT/: those that contain it.\n"},
 };
@@ -132,6 +147,9 @@ void sh_command_complete(lt *l, const char *line, int start, const char *word,
     snprintf(text, sizeof text, start ? "%s" : ":%s ", commands[i].name);
     if (strncmp(text, word, strlen(word)) == 0) each(ud, text, 0);
   }
+  for (size_t i = 0; x && x->kind == SH_SETTING && lt_setting_name(i); i++)
+    if (strncmp(lt_setting_name(i), word, strlen(word)) == 0)
+      each(ud, lt_setting_name(i), 0);
   if (x && (x->kind == SH_EXPR || x->kind == SH_NAME))
     lt_complete(l, word, each, ud);
 }
@@ -184,18 +202,6 @@ static int run_doc(call *c) {
   return LT_USAGE;
 }
 
-static int run_plan(call *c) {
-  int rc;
-  if (!*c->rest) {
-    fputs("error: :plan needs an expression\n", stderr);
-    return LT_USAGE;
-  }
-  sh_run_begin(c->l, 0);
-  rc = lt_plan(c->l, c->rest, stdout, stderr);
-  sh_run_end();
-  return rc;
-}
-
 /* Commands that are made of Lua. */
 static int run_lua(call *c, const char *name) {
   int rc;
@@ -205,13 +211,52 @@ static int run_lua(call *c, const char *name) {
   return rc;
 }
 
+/* Through the user's pager; without one, as it is. */
+static void page(const char *text, size_t size) {
+  const char *pager = getenv("PAGER");
+  FILE *pipe;
+  fflush(stdout);
+  sh_signals_keep_pipe(1);
+  pipe = popen(pager && *pager ? pager : "less -FRX", "w");
+  if (pipe) fwrite(text, 1, size, pipe); /* who has seen enough closes it */
+  if (!pipe || pclose(pipe) == 127 << 8) fwrite(text, 1, size, stdout);
+  sh_signals_keep_pipe(0);
+}
+
+static int run_full(call *c) {
+  char *text = NULL;
+  size_t size = 0;
+  FILE *out;
+  int rc;
+  if (!*c->rest) {
+    fputs("error: :full needs an expression\n", stderr);
+    return LT_USAGE;
+  }
+  out = open_memstream(&text, &size);
+  if (!out) return LT_NOMEM;
+  sh_run_begin(c->l, 0);
+  rc = lt_full(c->l, c->rest, out, stderr);
+  sh_run_end();
+  if (fclose(out) != 0) rc = LT_NOMEM;
+  if (rc == LT_OK && isatty(STDOUT_FILENO))
+    page(text, size);
+  else if (rc == LT_OK)
+    fwrite(text, 1, size, stdout);
+  free(text);
+  return rc;
+}
+
 static int run_apropos(call *c) { return run_lua(c, "apropos"); }
 static int run_type(call *c) { return run_lua(c, "type"); }
+static int run_plan(call *c) { return run_lua(c, "plan"); }
 static int run_bench(call *c) { return run_lua(c, "bench"); }
 static int run_time(call *c) { return run_lua(c, "time"); }
 static int run_who(call *c) { return run_lua(c, "who"); }
 static int run_mem(call *c) { return run_lua(c, "mem"); }
 static int run_load(call *c) { return run_lua(c, "load"); }
+static int run_stats(call *c) { return run_lua(c, "stats"); }
+static int run_set(call *c) { return run_lua(c, "set"); }
+static int run_unset(call *c) { return run_lua(c, "unset"); }
 
 static int run_device(call *c) {
   char text[1200];

@@ -78,8 +78,11 @@ static double now(void) {
 
 static void note_time(const session *s, double seconds) {
   const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-  int faint = term && strcmp(term, "dumb") != 0 && !(no_color && *no_color);
-  if (!s->interactive || seconds <= 0.5) return;
+  int faint = s->interactive && term && strcmp(term, "dumb") != 0 &&
+              !(no_color && *no_color);
+  int timing = lt_timing(*s->place.l);
+  if (timing == LT_TIMING_OFF) return;
+  if (timing == LT_TIMING_AUTO && (!s->interactive || seconds <= 0.5)) return;
   fprintf(stderr, "%stook %.2f s%s\n", faint ? "\033[2m" : "", seconds,
           faint ? "\033[0m" : "");
 }

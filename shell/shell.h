@@ -14,6 +14,9 @@
   X(code,        'e', NULL,          "CODE", "run Lua code; may be repeated") \
   X(print,       'p', NULL,          "EXPR", "print the values of an expression; may be repeated") \
   X(require,     'l', NULL,          "MOD",  "first require a module, as the global MOD") \
+  X(input,       'I', "input",       "NAME=FILE", "first read a data file into the global NAME") \
+  X(output,      'o', "output",      "FILE", "write the value of the last -p, or that a script returns; - is stdout") \
+  X(format,      0,   "format",      "KIND", "of -o: npy, npz, safetensors, csv or json; without -o to stdout") \
   X(device,      'd', "device",      "NAME", "the default device, npu:0 for example") \
   X(quiet,       'q', "quiet",       NULL,   "no banner, no progress") \
   X(no_plugins,  0,   "no-plugins",  NULL,   "only the device that is built in") \
@@ -32,6 +35,7 @@
   X(run,     "FILE|- [ARGS]", "run a script, - for standard input") \
   X(devices, "[--json]",      "list the devices") \
   X(plugins, "[--json]",      "list every plugin file and what became of it") \
+  X(ls,      "[--json] FILE...", "list the tensors in data files: names, dtypes, shapes") \
   X(ops,     "[--json]",      "list the ops that devices are asked for") \
   X(doctor,  "",              "versions, drivers, plugins, and what to do about them") \
   X(completions, "bash|zsh|fish|man", "print what a shell, or man, wants to read") \
@@ -52,8 +56,10 @@ typedef enum {
 #undef SH_X
 } sh_task;
 
+enum { SH_NAME_BYTES = 200 }; /* of a NAME=FILE, at most */
+
 typedef struct {
-  int option; /* SH_OPTION_require, _code or _print */
+  int option; /* SH_OPTION_require, _input, _code or _print */
   const char *text;
 } sh_step;
 
@@ -63,6 +69,7 @@ typedef struct {
   int quiet, version, help, no_history, interactive, no_init;
   const char *init;
   const char *seed, *topic;
+  const char *output, *format; /* of -o, or NULL */
   const char *script;
   int bare; /* the script was named without `run` */
   int argc; /* of the script */
@@ -91,7 +98,7 @@ typedef struct {
 int sh_session(lt **l, const sh_args *a); /* an exit code */
 
 /* What completion offers behind a command. */
-enum { SH_NONE, SH_EXPR, SH_NAME, SH_PATH };
+enum { SH_NONE, SH_EXPR, SH_NAME, SH_PATH, SH_SETTING };
 
 /* X(name, letter that always means it, kind of argument, arguments, help) */
 /* clang-format off */
@@ -100,7 +107,9 @@ enum { SH_NONE, SH_EXPR, SH_NAME, SH_PATH };
   X(doc,     0,   SH_NAME, "NAME",    "help on a function; ?NAME is the same") \
   X(apropos, 0,   SH_NONE, "WORD",    "names whose help mentions the word") \
   X(type,    't', SH_EXPR, "EXPR",    "dtype, shape, device, bytes; runs nothing") \
-  X(plan,    'p', SH_EXPR, "EXPR",    "the kernels that would compute it; runs nothing") \
+  X(plan,    'p', SH_EXPR, "[--run --source --dot FILE] EXPR", "the kernels that would compute it") \
+  X(full,    0,   SH_EXPR, "EXPR",    "its value without limits, page by page") \
+  X(stats,   0,   SH_EXPR, "EXPR",    "count, min, mean, max, std, nan, inf, zeros") \
   X(bench,   'b', SH_EXPR, "[OPTIONS] EXPR, ...", "how long it takes, compared; :help bench lists the options") \
   X(time,    0,   SH_EXPR, "EXPR",    "one run: time, kernels, plans") \
   X(who,     'w', SH_NONE, "[PATTERN]", "the globals you have made") \
@@ -110,6 +119,8 @@ enum { SH_NONE, SH_EXPR, SH_NAME, SH_PATH };
   X(device,  0,   SH_NONE, "[NAME]",  "the default device, or another one from now on") \
   X(plugins, 0,   SH_NONE, "[-v]",    "every plugin file and what became of it") \
   X(history, 0,   SH_NONE, "[N|/TEXT/|sync]", "earlier entries; sync: also of other sessions") \
+  X(set,     0,   SH_SETTING, "[KEY [VALUE]]", "how values are printed; alone it lists all") \
+  X(unset,   0,   SH_SETTING, "KEY",  "back to the default") \
   X(reset,   0,   SH_NONE, "",        "forget all variables; entries are kept") \
   X(quit,    'q', SH_NONE, "[CODE]",  "leave; so does Ctrl-D")
 /* clang-format on */
@@ -169,6 +180,8 @@ void sh_signals_start(void);
  * until sh_signal_taken. */
 void sh_run_begin(lt *l, int hard);
 void sh_run_end(void);
+/* A closed pipe is an error of the write, not our end, while this is on. */
+void sh_signals_keep_pipe(int on);
 int sh_signal_seen(void);
 int sh_signal_taken(void); /* forgets it */
 

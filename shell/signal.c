@@ -42,6 +42,8 @@ void sh_run_end(void) {
   if (!hard_stop) seen = 0;
 }
 
+void sh_signals_keep_pipe(int on) { signal(SIGPIPE, on ? SIG_IGN : SIG_DFL); }
+
 int sh_signal_seen(void) { return seen; }
 
 int sh_signal_taken(void) {

@@ -129,6 +129,7 @@ static void write_function(const lt_function *f, FILE *out) {
   if (op_find(f->name)) write_op_facts(op_find(f->name), out);
   write_options(f, out);
   write_aliases(f->name, out);
+  if (lt_example(f->name)) fprintf(out, "  Example: %s\n", lt_example(f->name));
 }
 
 /* What stands behind a tensor and a colon. */

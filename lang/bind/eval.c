@@ -4,7 +4,6 @@
 #include <string.h>
 #include "session.h"
 
-enum { KEPT = 20 };                      /* results in out[n] */
 #define LARGE_BYTES (UINT64_C(16) << 20) /* results that are not kept alive */
 
 typedef struct {
@@ -115,16 +114,28 @@ static void push_results(lua_State *L) {
   lua_pop(L, 2);
 }
 
+/* The list at the top loses the results of entries up to n. */
+static void forget_results(lua_State *L, lua_Integer n) {
+  lua_pushnil(L);
+  while (lua_next(L, -2)) {
+    lua_pop(L, 1);
+    if (!lua_isinteger(L, -1) || lua_tointeger(L, -1) > n) continue;
+    lua_pushvalue(L, -1);
+    lua_pushnil(L);
+    lua_rawset(L, -4);
+  }
+}
+
 /* The value at index i becomes `_` and out[n]. */
 static void keep_result(lua_State *L, int i, int n) {
-  int large = is_large(L, i);
+  int large = is_large(L, i), keep = lt_session_of(lt_of(L))->set.keep;
   lua_pushglobaltable(L);
   lua_pushliteral(L, "_");
   lua_pushvalue(L, i);
   lua_rawset(L, -3);
   push_results(L);
-  lua_pushnil(L);
-  lua_rawseti(L, -2, n - KEPT);
+  forget_results(L, n - keep);
+  if (keep == 0) return;
   if (large) {
     lua_getmetatable(L, -1);
     lua_getfield(L, -1, "__index");
@@ -158,6 +169,10 @@ static int run_entry(lua_State *L) {
   lua_call(L, 0, LUA_MULTRET);
   first = 2 + e->extra;
   n = lua_gettop(L) - first + 1;
+  if (e->print && lt_keep_wanted(l)) {
+    lt_keep_value(L, first);
+    return 0;
+  }
   if (!e->print || n == 0 || ends_in_semicolon(e->code)) return 0;
   lt_show(L, first, n, e->out);
   luaL_checkstack(L, 10, NULL);
@@ -227,6 +242,7 @@ int lt_eval(lt *l, const char *code, int final, FILE *out, FILE *err) {
              .out = out};
   int rc;
   snprintf(chunk, sizeof chunk, "=in[%d]", s->number);
+  s->stdin_taken = 1;
   rc = lt_protect(l, run_entry, &e, LT_ENTRY, err);
   if (rc == LT_OK && e.incomplete) return LT_INCOMPLETE;
   if (rc == LT_OK) note_local(l, code, err);

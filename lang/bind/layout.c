@@ -103,11 +103,21 @@ static void spread_add(spread *s, double v) {
   if (floor(v) != v) s->whole = 0;
 }
 
-static int style_of(const spread *s) {
-  if (s->whole && s->largest < 1e8) return WHOLE;
+/* Without e-notation a number may be long, but not longer than a cell. */
+static int style_of(const spread *s, const layout_rules *rules) {
   /* 1e-4 in f32 is a little less, and looks right with four decimals. */
-  if (s->largest < 1e6 && s->smallest >= 0.99995e-4) return FIXED;
-  return SCIENTIFIC;
+  double least = 0.99995 * pow(10, -rules->precision);
+  if (rules->sci == LAYOUT_ON) return SCIENTIFIC;
+  if (rules->sci == LAYOUT_OFF)
+    return s->largest >= 1e15 ? SCIENTIFIC : s->whole ? WHOLE : FIXED;
+  if (s->whole && s->largest < 1e8) return WHOLE;
+  return s->largest < 1e6 && s->smallest >= least ? FIXED : SCIENTIFIC;
+}
+
+/* A half has no more digits than these. */
+static int digits_of(int dtype, int style, int precision) {
+  int most = dtype == TSH_bf16 ? 2 : dtype == TSH_f16 ? 3 : precision;
+  return style == SCIENTIFIC && most < precision ? most : precision;
 }
 
 static int cell_text(const format *f, int dtype, const void *cells, int64_t i,
@@ -118,7 +128,7 @@ static int cell_text(const format *f, int dtype, const void *cells, int64_t i,
   v = layout_real(dtype, cells, i);
   if (special_text(v)) return (int)strlen(strcpy(text, special_text(v)));
   if (f->style == WHOLE) return snprintf(text, LAYOUT_CELL, "%.0f.", v);
-  return snprintf(text, LAYOUT_CELL, f->style == FIXED ? "%.*f" : "%.*e",
+  return snprintf(text, LAYOUT_CELL, f->style == FIXED ? "%#.*f" : "%.*e",
                   f->digits, v);
 }
 
@@ -141,11 +151,12 @@ static int64_t extent_shown(const layout *l, int axis) {
 
 /* Format and width, from the columns that are written. */
 static void choose_format(page *g) {
+  const layout_rules *rules = &g->l->rules;
   int dtype = g->l->dtype;
   spread s = {0, INFINITY, 1};
   char text[LAYOUT_CELL];
   int64_t rows = g->n ? g->l->shown / g->n : 0;
-  g->f = (format){EXACT, dtype == TSH_bf16 ? 2 : dtype == TSH_f16 ? 3 : 4, 0};
+  g->f = (format){EXACT, 0, 0};
   for (int pass = plan_dtype_kind(dtype) == TSH_KIND_FLOAT ? 0 : 1; pass < 2;
        pass++) {
     for (int64_t i = 0; i < rows * g->n; i++) {
@@ -158,7 +169,8 @@ static void choose_format(page *g) {
         if (size > g->f.width) g->f.width = size;
       }
     }
-    if (pass == 0) g->f.style = style_of(&s);
+    if (pass == 0) g->f.style = style_of(&s, rules);
+    g->f.digits = digits_of(dtype, g->f.style, rules->precision);
   }
 }
 
@@ -298,20 +310,21 @@ static void choose_edges(layout *l, int64_t edge) {
   l->shortened = l->shown != l->count;
 }
 
-void layout_choose(layout *l, const plan_shape *shape, int dtype, int width,
-                   int rows) {
+void layout_choose(layout *l, const plan_shape *shape, int dtype,
+                   const layout_rules *rules, int width, int rows) {
   *l = (layout){.rank = (int)shape->rank,
                 .dtype = dtype,
                 .count = shape->count,
-                .width = width};
+                .width = width,
+                .rules = *rules};
   memcpy(l->dim, shape->dim, sizeof l->dim);
   choose_edges(l, INT64_MAX / 2);
   if (l->count == 0) return;
-  if (l->count <= LAYOUT_MAX && (rows == 0 || lines_of(l) <= rows)) return;
+  if (l->count <= rules->max && (rows == 0 || lines_of(l) <= rows)) return;
   /* Eight axes of three edges each would be a million elements. */
-  for (int64_t edge = LAYOUT_EDGE; edge > 0; edge--) {
+  for (int64_t edge = rules->edge; edge > 0; edge--) {
     choose_edges(l, edge);
-    if (l->shown <= LAYOUT_MAX) break;
+    if (l->shown <= rules->max) break;
   }
 }
 

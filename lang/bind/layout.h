@@ -6,7 +6,16 @@
 #include <stdio.h>
 #include "plan.h"
 
-enum { LAYOUT_MAX = 1000, LAYOUT_EDGE = 3, LAYOUT_CELL = 48 };
+enum { LAYOUT_CELL = 48 }; /* bytes of one element's text */
+
+/* What the user may choose (set.c). */
+enum { LAYOUT_AUTO, LAYOUT_ON, LAYOUT_OFF };
+typedef struct {
+  int precision; /* digits behind the dot; of halves in e-notation fewer */
+  int edge, max; /* over max elements only `edge` at each end are shown */
+  int sci;       /* e-notation */
+  int width;     /* columns; 0: those of the window */
+} layout_rules;
 
 /* What is shown: along each axis the first `head` and the last `tail`
  * positions, or all of them when head is the extent. */
@@ -15,11 +24,13 @@ typedef struct {
   int64_t dim[PLAN_RANK], head[PLAN_RANK], tail[PLAN_RANK];
   int64_t count, shown; /* elements of the tensor, of the shown block */
   int width;            /* columns of the window */
+  layout_rules rules;
 } layout;
 
-/* Chooses what is shown; rows 0: any number of lines. */
-void layout_choose(layout *l, const plan_shape *shape, int dtype, int width,
-                   int rows);
+/* Chooses what is shown; rows 0: any number of lines. rules->width is the
+ * caller's to look at. */
+void layout_choose(layout *l, const plan_shape *shape, int dtype,
+                   const layout_rules *rules, int width, int rows);
 /* Writes the text after the header: a blank and a line, or new lines. cells
  * are the l->shown elements in row-major order. 1 when even the columns had
  * to be shortened, or l->shortened: a line with the size should follow. */

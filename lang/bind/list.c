@@ -1,4 +1,5 @@
-/* list.c - listings: devices, plugin files, and what would be computed. */
+/* list.c - listings: devices and plugin files; commands that are made of Lua.
+ */
 #include <string.h>
 #include <unistd.h>
 #include "session.h"
@@ -150,53 +151,39 @@ int lt_plugins(lt *l, FILE *out) {
   return LT_OK;
 }
 
-/* ---- plans --------------------------------------------------------------- */
+/* ---- all of a value ------------------------------------------------------ */
 
 typedef struct {
   const char *expr;
   FILE *out;
 } question;
 
-/* Describes what is not pending; gives back how many tensors are. */
-static int gather(lua_State *L, int first, int n, plan_node **nodes,
-                  FILE *out) {
-  int used = 0, tensors = 0;
-  char name[320];
-  for (int i = first; i < first + n; i++) {
-    plan_node *x = lt_tensor_test(L, i);
-    if (!x) continue;
-    tensors++;
-    if (!plan_is_ready(x))
-      nodes[used++] = x;
-    else
-      fprintf(out, "%s is there already\n",
-              plan_describe(x, name, sizeof name));
-  }
-  if (!tensors) luaL_error(L, "plan: the expression gives no tensor");
-  return used;
-}
-
-static int explain(lua_State *L) {
-  question *q = lua_touserdata(L, 1);
-  lt *l = lt_of(L);
-  size_t size = strlen(q->expr);
-  tsh_err err = {.size = sizeof err};
-  plan_node **nodes;
-  int n, used;
-  lt_source_add(l, "=plan", q->expr, size);
-  lua_pushfstring(L, "return %s\n", q->expr);
-  if (luaL_loadbufferx(L, lua_tostring(L, -1), lua_rawlen(L, -1), "=plan",
-                       "t") != LUA_OK)
+/* Calls the expression; its values begin at index 2. Gives back how many. */
+static int call_expression(lua_State *L, const char *expr, const char *chunk) {
+  lt_source_add(lt_of(L), chunk, expr, strlen(expr));
+  lua_pushfstring(L, "return %s\n", expr);
+  if (luaL_loadbufferx(L, lua_tostring(L, -1), lua_rawlen(L, -1), chunk, "t") !=
+      LUA_OK)
     return lua_error(L);
   lua_remove(L, -2);
   lua_call(L, 0, LUA_MULTRET);
-  n = lua_gettop(L) - 1;
-  luaL_checkstack(L, 10, NULL);
-  nodes = lua_newuserdatauv(L, ((size_t)n + 1) * sizeof *nodes, 0);
-  used = gather(L, 2, n, nodes, q->out);
-  if (used) lt_check(L, plan_explain(l->plan, nodes, used, q->out, &err), &err);
+  return lua_gettop(L) - 1;
+}
+
+static int show_full(lua_State *L) {
+  question *q = lua_touserdata(L, 1);
+  lt_screen screen = lt_screen_all(lt_of(L), stdout);
+  int n = call_expression(L, q->expr, "=full");
+  lt_show_on(L, 2, n, &screen, q->out);
   return 0;
 }
+
+int lt_full(lt *l, const char *expr, FILE *out, FILE *err) {
+  question q = {expr, out};
+  return lt_protect(l, show_full, &q, LT_ENTRY, err);
+}
+
+/* ---- commands and words made of Lua -------------------------------------- */
 
 typedef struct {
   const char *name, *rest;
@@ -241,9 +228,4 @@ int lt_word(lt *l, const char *name, int argc, char **argv, FILE *err) {
   lt_session_of(l)->usage = 0;
   code = lt_protect(l, call_word, &w, LT_SCRIPT, err);
   return lt_session_of(l)->usage ? LT_USAGE : code;
-}
-
-int lt_plan(lt *l, const char *expr, FILE *out, FILE *err) {
-  question q = {expr, out};
-  return lt_protect(l, explain, &q, LT_ENTRY, err);
 }

@@ -59,10 +59,15 @@ void lt_complete(lt *l, const char *word, lt_completed each, void *ud);
  * the stack has unwound to the caller of lt_run, lt_do or lt_eval. */
 void lt_interrupt(lt *l);
 
+/* The first value of the next lt_do, or that the script of the next lt_run
+ * returns, is not printed but kept for the word "output". */
+void lt_keep(lt *l);
+
 /* Listings; return an LT code. */
 int lt_devices(lt *l, FILE *out);
 int lt_plugins(lt *l, FILE *out);
-int lt_plan(lt *l, const char *expr, FILE *out, FILE *err);
+/* The values of the expression without limits. */
+int lt_full(lt *l, const char *expr, FILE *out, FILE *err);
 /* A command that is made of Lua, by name, with the rest of its line. */
 int lt_command(lt *l, const char *name, const char *rest, FILE *err);
 /* The same for a word of the command line, with the arguments behind it.
@@ -70,7 +75,11 @@ int lt_command(lt *l, const char *name, const char *rest, FILE *err);
 int lt_word(lt *l, const char *name, int argc, char **argv, FILE *err);
 /* Help on a function, method or option; LT_ERROR when there is none. */
 int lt_doc(lt *l, const char *name, FILE *out);
-const char *lt_device(lt *l); /* the default device's name */
+/* Is the time of an entry told: LT_TIMING_AUTO when it was long. */
+enum { LT_TIMING_AUTO, LT_TIMING_ON, LT_TIMING_OFF };
+int lt_timing(const lt *l);
+const char *lt_setting_name(size_t i); /* of :set, or NULL past the last */
+const char *lt_device(lt *l);          /* the default device's name */
 int lt_set_device(lt *l, const char *name, char *text, size_t size);
 const char *lt_version(void); /* "tsh 0.1.0", "Lua 5.4.6", one line */
 

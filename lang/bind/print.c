@@ -1,11 +1,11 @@
 /* print.c - which elements of a tensor does a print need, and how do they get
  * here? Only the edges of a large one are read; layout.c arranges them. */
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-#include "layout.h"
 #include "session.h"
 
 /* A pending tensor up to this size is computed whole: it will be wanted. */
@@ -43,7 +43,7 @@ void lt_sheet_close(lua_State *L, lt_sheet *s) {
 }
 
 lt_screen lt_screen_of(FILE *out) {
-  lt_screen screen = {80, 0, 0};
+  lt_screen screen = {.width = 80};
   struct winsize window;
   const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
   if (!isatty(fileno(out))) return screen;
@@ -53,6 +53,21 @@ lt_screen lt_screen_of(FILE *out) {
   if (window.ws_col >= 20) screen.width = window.ws_col;
   /* The header and the next prompt stay on the screen too. */
   if (window.ws_row > 4) screen.rows = window.ws_row - 3;
+  return screen;
+}
+
+lt_screen lt_screen_for(lt *l, FILE *out) {
+  lt_screen screen = lt_screen_of(out);
+  screen.rules = lt_session_of(l)->set.print;
+  if (screen.rules.width) screen.width = screen.rules.width;
+  return screen;
+}
+
+lt_screen lt_screen_all(lt *l, FILE *out) {
+  lt_screen screen = lt_screen_for(l, out);
+  screen.width = INT_MAX;
+  screen.rows = screen.dim = 0;
+  screen.rules.max = INT_MAX;
   return screen;
 }
 
@@ -137,7 +152,7 @@ static void fetch_boxes(lua_State *L, plan_node *x, const layout *l,
   for (int i = 0; i < n; i++) {
     plan_node **out = lt_tensor_new(L);
     box_range(l, i, range);
-    lt_check(L, plan_slice(state->plan, x, range, out, &err), &err);
+    lt_check(L, plan_part(state->plan, x, range, out, &err), &err);
     nodes[i] = *out;
     lua_rawseti(L, -2, i + 1);
   }
@@ -158,8 +173,8 @@ static const void *fetch(lua_State *L, int i, layout *look,
   plan_node *x = lt_tensor_get(L, i);
   tsh_err err = {.size = sizeof err};
   void *cells;
-  layout_choose(look, plan_shape_of(x), plan_dtype_of(x), screen->width,
-                screen->rows);
+  layout_choose(look, plan_shape_of(x), plan_dtype_of(x), &screen->rules,
+                screen->width, screen->rows);
   cells = lua_newuserdatauv(
       L, (size_t)look->shown * plan_dtype_bytes(look->dtype) + 1, 0);
   if (!plan_is_ready(x) && wants_whole(x) &&
@@ -193,7 +208,7 @@ void lt_print_tensor(lua_State *L, int i, const lt_screen *screen, FILE *out) {
 }
 
 void lt_print_short(lua_State *L, int i, FILE *out) {
-  static const lt_screen wide = {1 << 20, 0, 0};
+  lt_screen wide = lt_screen_all(lt_of(L), stdout);
   layout look;
   const void *cells;
   write_header(L, i, out);
@@ -204,7 +219,7 @@ void lt_print_short(lua_State *L, int i, FILE *out) {
 }
 
 int lt_tostring(lua_State *L) {
-  lt_screen screen = lt_screen_of(stdout);
+  lt_screen screen = lt_screen_for(lt_of(L), stdout);
   lt_sheet *s;
   screen.dim = 0; /* it is a string, and may go anywhere */
   lt_tensor_get(L, 1);

@@ -1,18 +1,30 @@
 /* session.h - what the files that talk to the user share: lt.c eval.c
- * report.c print.c show.c docs.c list.c interrupt.c progress.c. */
+ * report.c print.c show.c docs.c list.c interrupt.c progress.c set.c. */
 #ifndef LT_SESSION_H
 #define LT_SESSION_H
 
+#include "layout.h"
 #include "priv.h"
 
+/* What :set changes (set.c). */
 typedef struct {
+  layout_rules print;
+  int timing; /* LAYOUT_AUTO, LAYOUT_ON, LAYOUT_OFF */
+  int keep;   /* results in out[n] */
+} lt_settings;
+
+typedef struct {
+  lt_settings set;
   int number;         /* of the entry that comes next */
   int local_noted;    /* the note on `local` was shown */
   int usage;          /* a word of the command line was called wrongly */
+  int keep;           /* see lt_keep */
+  int stdin_taken;    /* what runs comes from there */
   const char *editor; /* of lines, or NULL; borrowed */
   double begun;       /* when what runs was started, in seconds */
   char called[512];   /* the callers of what raised the last error */
 } lt_session;
+#define LT_KEPT          "tsh.kept" /* its name in the registry */
 #define lt_session_of(l) ((lt_session *)(l)->session)
 
 /* ---- running (lt.c) ------------------------------------------------------ */
@@ -22,6 +34,10 @@ enum { LT_SCRIPT, LT_ENTRY }; /* how an error names its place */
  * an error to err, ends an interrupt. An LT code. */
 int lt_protect(lt *l, lua_CFunction body, void *ud, int form, FILE *err);
 double lt_seconds(const lt *l); /* since lt_protect was called */
+
+/* The values from index first are what was asked for by lt_keep. */
+int lt_keep_wanted(lt *l);
+void lt_keep_value(lua_State *L, int first);
 
 /* ---- errors (report.c) --------------------------------------------------- */
 /* Message handler: notes the callers, leaves the error as it is. */
@@ -44,8 +60,11 @@ void lt_sheet_close(lua_State *L, lt_sheet *s); /* text, size are good now */
 typedef struct {
   int width, rows; /* rows 0: no limit */
   int dim;         /* a terminal that knows faint letters */
+  layout_rules rules;
 } lt_screen;
-lt_screen lt_screen_of(FILE *out);
+lt_screen lt_screen_of(FILE *out); /* the terminal's own, without rules */
+lt_screen lt_screen_for(lt *l, FILE *out); /* as the user has set it */
+lt_screen lt_screen_all(lt *l, FILE *out); /* without limits: :full */
 enum { LT_SHORT_MAX = 8 }; /* elements of a tensor that a table shows */
 
 /* Computes the tensors in the list at index i, in one flush; but those that
@@ -58,7 +77,16 @@ void lt_print_short(lua_State *L, int i, FILE *out);
 /* ---- what any value looks like (show.c) ---------------------------------- */
 /* Writes the n values from index first as at the prompt. Raises. */
 void lt_show(lua_State *L, int first, int n, FILE *out);
+void lt_show_on(lua_State *L, int first, int n, const lt_screen *screen,
+                FILE *out);
 void lt_show_open(lua_State *L); /* registers print, tostring */
+
+/* ---- set.c --------------------------------------------------------------- */
+void lt_settings_init(lt_settings *s);
+/* For lang/lib: settings(), set(name, value), unset(name). */
+int lt_settings_list(lua_State *L);
+int lt_settings_set(lua_State *L);
+int lt_settings_unset(lua_State *L);
 
 /* ---- interrupt.c --------------------------------------------------------- */
 void lt_interrupt_begin(lt *l); /* the main thread runs */

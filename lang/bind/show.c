@@ -238,7 +238,13 @@ static void show_value(show *s, int i, int indent) {
 }
 
 void lt_show(lua_State *L, int first, int n, FILE *out) {
-  show s = {.L = L, .left = TOTAL, .screen = lt_screen_of(out)};
+  lt_screen screen = lt_screen_for(lt_of(L), out);
+  lt_show_on(L, first, n, &screen, out);
+}
+
+void lt_show_on(lua_State *L, int first, int n, const lt_screen *screen,
+                FILE *out) {
+  show s = {.L = L, .left = TOTAL, .screen = *screen};
   int top = lua_gettop(L), lines = 0;
   luaL_checkstack(L, n + 20, "too many values to show");
   lua_newtable(L);
@@ -282,7 +288,7 @@ static int print(lua_State *L) {
   }
   if (tensors) {
     lt_print_demand(L, n + 1);
-    screen = lt_screen_of(stdout);
+    screen = lt_screen_for(lt_of(L), stdout);
   }
   for (int i = 1; i <= n; i++) {
     if (i > 1) fputc('\t', stdout);

@@ -68,6 +68,7 @@ int lt_functions_list(lua_State *L) {
     set_text(L, "options", f->options);
     set_text(L, "doc", f->doc);
     set_text(L, "alias", f->alias);
+    set_text(L, "example", f->alias ? NULL : lt_example(f->name));
     set_kind(L, "global", kind & LT_GLOBAL);
     set_kind(L, "method", kind & LT_METHOD);
     set_kind(L, "field", kind & LT_FIELD);

@@ -105,8 +105,29 @@ static int tsh_policy(lua_State *L) {
 }
 
 /* ---- plans -------------------------------------------------------------- */
+/* The options of a table on top, which is popped. */
+static int plan_flags(lua_State *L) {
+  static const char *const names[] = {"run", "source", "dot"};
+  int flags = 0, i;
+  if (!lua_istable(L, -1)) return 0;
+  lua_pushnil(L);
+  while (lua_next(L, -2)) {
+    const char *key =
+        lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+    for (i = 0; i < 3 && strcmp(names[i], key) != 0; i++) continue;
+    if (i == 3)
+      lt_fail_text(L, NULL,
+                   lua_pushfstring(L, "tsh.plan: unknown option '%s'", key),
+                   "it has run, source and dot");
+    if (lua_toboolean(L, -1)) flags |= 1 << i;
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+  return flags;
+}
+
 /* Tensors at 1..n; what is none of them is an error. */
-static int explain(lua_State *L, int n) {
+static int explain(lua_State *L, int n, int flags) {
   plan_node **nodes = lua_newuserdatauv(L, (size_t)n * sizeof *nodes + 1, 0);
   tsh_err err;
   tsh_status rc;
@@ -119,16 +140,23 @@ static int explain(lua_State *L, int n) {
                           NULL);
   s = lt_sheet_new(L);
   err.size = sizeof err;
-  rc = plan_explain(lt_of(L)->plan, nodes, n, s->out, &err);
+  for (int i = 0; i < n && !(flags & PLAN_DOT); i++) {
+    char name[320];
+    if (plan_is_ready(nodes[i]))
+      fprintf(s->out, "%s is ready already: nothing to run\n",
+              plan_describe(nodes[i], name, sizeof name));
+  }
+  rc = plan_explain(lt_of(L)->plan, nodes, n, flags, s->out, &err);
   lt_sheet_close(L, s);
-  lt_check(L, rc, &err);
+  if (rc != TSH_OK) lt_raise_demand(L, &err);
   lua_pushlstring(L, s->text, s->size);
   return 1;
 }
 
 static int tsh_plan(lua_State *L) {
+  int flags = plan_flags(L);
   if (lua_isfunction(L, 1)) lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
-  return explain(L, lua_gettop(L));
+  return explain(L, lua_gettop(L), flags);
 }
 
 /* wait(t, ...): computes these now, without reading them; returns them. */

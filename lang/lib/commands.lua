@@ -336,6 +336,132 @@ function command.mem(rest)
   end
 end
 
+-- ---- :plan -----------------------------------------------------------------
+
+local PLAN = { run = "flag", source = "flag", dot = "text" }
+
+function command.plan(rest)
+  local o, code = parse("plan", rest, PLAN)
+  local f = load_expression("plan", need("plan", code, "an expression"))
+  local tensors = {}
+  for _, x in ipairs({ f() }) do
+    if core.is_tensor(x) then tensors[#tensors + 1] = x end
+  end
+  if #tensors == 0 then
+    core.fail("plan: the expression gives no tensor")
+  end
+  tensors[#tensors + 1] = { run = o.run, source = o.source, dot = o.dot ~= nil }
+  local text = tsh.plan(table.unpack(tensors))
+  if not o.dot then return io.write(text) end
+  local file, why = io.open(o.dot, "w")
+  if not file then core.fail("plan: " .. why) end
+  file:write(text)
+  file:close()
+end
+
+-- ---- :set, :unset -----------------------------------------------------------
+
+local function set_all(options, before)
+  for name, value in pairs(options) do -- order-free
+    if type(value) == "table" then
+      set_all(value, before .. tostring(name) .. ".")
+    else
+      core.set(before .. tostring(name), value)
+    end
+  end
+end
+
+--- tsh.set(name, value), tsh.set{name = value}: changes settings of the
+--- session, print.precision for example; without a value back to the default.
+--- tsh.set() is the list of all: tables with name, value, default, takes, doc.
+--- Example: tsh.set("print.precision", 2); print(tensor{0.5})
+---   --> f32[1] [0.50]
+function twins.set(name, value)
+  if name == nil then return core.settings() end
+  if type(name) == "table" then
+    set_all(name, "")
+  elseif value == nil then
+    core.unset(name)
+  else
+    core.set(name, value)
+  end
+end
+
+local function print_settings(name)
+  local rows = { { "SETTING", "VALUE", "DEFAULT", "MEANING" } }
+  for _, s in ipairs(core.settings()) do
+    if not name or s.name == name or s.name:match("%.(.+)$") == name then
+      rows[#rows + 1] = { s.name, tostring(s.value), tostring(s.default),
+        s.doc }
+    end
+  end
+  if #rows == 1 then core.unset(name) end -- says what is wrong with the name
+  print_table(rows)
+end
+
+function command.set(rest)
+  local name, value = rest:match("^(%S+)%s*(.*)$")
+  if not name or value == "" then return print_settings(name) end
+  core.set(name, value)
+end
+
+function command.unset(rest)
+  core.unset(need("unset", rest, "the name of a setting"))
+end
+
+-- ---- :stats ----------------------------------------------------------------
+
+--- tsh.stats(x): what the elements of a tensor are like: a table with count,
+--- nan, inf and zeros (how many there are), and min, mean, max, std of those
+--- that are finite; nil where there are none.
+--- Example: tsh.stats(tensor{1.0, 2.0, 3.0}).mean --> 2.0
+function twins.stats(x)
+  if not core.is_tensor(x) then
+    core.fail("stats: takes a tensor, got " .. core.kind(x))
+  end
+  local count = core.count(x)
+  x = x:reshape(count):detach()
+  if x.dtype == "bool" then x = x:to("i64") end
+  local wide = x:to("f64")
+  local good = wide:isfinite()
+  local n = good:sum()
+  local mean = where(good, wide, 0):sum() / n
+  local off = where(good, wide - mean, 0)
+  local found = { nan = wide:isnan():sum(), inf = wide:isinf():sum(),
+    zeros = x:eq(0):sum(), finite = n, mean = mean,
+    std = ((off * off):sum() / (n - 1)):sqrt() }
+  if count > 0 then
+    found.min = where(good, wide, math.huge):min()
+    found.max = where(good, wide, -math.huge):max()
+  end
+  local r = { count = count }
+  for k, v in pairs(found) do r[k] = v:item() end -- order-free
+  local whole = not x.dtype:find("f")
+  for _, k in ipairs { "min", "max" } do
+    if r.finite == 0 then r[k] = nil end
+    -- Beyond 2^53 the way through f64 would show another integer.
+    if whole and r[k] then r[k] = x[k](x):item() end
+  end
+  if r.finite == 0 then r.mean = nil end
+  if r.finite < 2 then r.std = nil end
+  return r
+end
+
+function command.stats(rest)
+  local f = load_expression("stats", need("stats", rest, "an expression"))
+  for _, x in ipairs({ f() }) do
+    local r = twins.stats(x)
+    local rows = { {}, {} }
+    for i, k in ipairs { "count", "min", "mean", "max", "std", "nan", "inf",
+      "zeros" } do
+      rows[1][i] = k:upper()
+      rows[2][i] = not r[k] and "-" or math.type(r[k]) == "integer"
+        and tostring(r[k]) or ("%.6g"):format(r[k])
+    end
+    print_table(rows)
+  end
+end
+
 -- ---- :apropos, :load -------------------------------------------------------
 
 --- tsh.apropos(word): names whose help mentions the word: a list of {name,
@@ -370,4 +496,4 @@ function command.load(rest)
   f()
 end
 
-return { twins = twins, command = command }
+return { twins = twins, command = command, bytes_text = bytes_text }

@@ -53,6 +53,7 @@ function encode(v, indent)
 end
 
 --- json.encode(value): its text; tables with a first element are lists.
+--- Example: require("tsh.json").json.encode({a = {1, true}}) --> { "a": [1, true] }
 function json.encode(value) return encode(value, "") end
 
 -- ---- reading ---------------------------------------------------------------
@@ -145,6 +146,7 @@ function read_value(s, at, depth)
 end
 
 --- json.decode(text): the value that it describes. Errors name the line.
+--- Example: require("tsh.json").json.decode("[1, 2.5]") --> 1 2.5
 function json.decode(text)
   local value, at = read_value(text, skip(text, 1), 0)
   at = skip(text, at)

@@ -94,6 +94,31 @@ static program *describe(dev *d, const tsh_kernel *k) {
   return x;
 }
 
+void cache_kernel(const made_launch *m, tsh_kernel *out, int64_t attr[3]) {
+  const uint8_t *at = m->program->bytes;
+  uint16_t head[8];
+  memcpy(head, at, sizeof head);
+  *out = (tsh_kernel){.size = sizeof *out,
+                      .op = head[0],
+                      .rank = head[1],
+                      .nfold = head[2],
+                      .narg = head[3],
+                      .nscalar = head[4],
+                      .ninst = head[5],
+                      .nattr = head[6],
+                      .flags = head[7],
+                      .inst_size = sizeof(tsh_inst),
+                      .attr = attr};
+  at += sizeof head;
+  out->inst = (const tsh_inst *)(const void *)at;
+  at += (size_t)out->ninst * sizeof *out->inst;
+  out->arg_dtype = at;
+  out->arg_class = at + out->narg;
+  out->arg_rank = at + 2 * out->narg;
+  memcpy(attr, at + 3 * out->narg,
+         sizeof *attr * (out->nattr < 3 ? out->nattr : 3));
+}
+
 static void program_unref(plan *p, program *x) {
   program **at;
   if (!x || --x->refs) return;

@@ -44,7 +44,7 @@ static tsh_status isolate(plan *p, plan_trace *t, const uint8_t *live,
                           run_result *r, tsh_err *err) {
   plan_entry *e = NULL;
   tsh_status rc = plan_make(p, t, live, MAKE_UNFUSED | MAKE_NO_UPDATE, &e, err);
-  if (rc == TSH_OK) rc = run_isolated(p, t, e, r, err);
+  if (rc == TSH_OK) rc = run_isolated(p, t, e, r, NULL, err);
   r->oom_value = NO; /* a number of this plan, not of the caller's */
   entry_free(p, e);
   return rc;
@@ -171,10 +171,10 @@ static tsh_status part_of(plan *p, const uint8_t *need, plan_trace *part,
 }
 
 typedef tsh_status (*part_fn)(plan *p, plan_trace *part, const uint8_t *live,
-                              FILE *out, tsh_err *err);
+                              int flags, FILE *out, tsh_err *err);
 
 static tsh_status with_part(plan *p, plan_node *const *nodes, int n, part_fn fn,
-                            FILE *out, tsh_err *err) {
+                            int flags, FILE *out, tsh_err *err) {
   uint8_t *need = needed_mask(p, nodes, n), *live;
   plan_trace part;
   tsh_status rc, again;
@@ -183,7 +183,7 @@ static tsh_status with_part(plan *p, plan_node *const *nodes, int n, part_fn fn,
   plan_release(need);
   if (rc == TSH_OK) {
     live = live_only(p, &part, nodes, n);
-    rc = live ? fn(p, &part, live, out, err) : plan_nomem(err, "a plan");
+    rc = live ? fn(p, &part, live, flags, out, err) : plan_nomem(err, "a plan");
   }
   trace_free(p, &part);
   again = trace_rebuild(p, err);
@@ -191,17 +191,17 @@ static tsh_status with_part(plan *p, plan_node *const *nodes, int n, part_fn fn,
 }
 
 static tsh_status run_part(plan *p, plan_trace *part, const uint8_t *live,
-                           FILE *out, tsh_err *err) {
+                           int flags, FILE *out, tsh_err *err) {
   plan_entry *e;
   run_result r;
   (void)out;
-  return run_trace(p, part, live, 0, &r, &e, err);
+  return run_trace(p, part, live, flags, &r, &e, err);
 }
 
 /* PLAN_LAST: what is wanted fails when there is no memory for it. */
 static tsh_status demand_part(plan *p, plan_node *const *nodes, int n,
                               int flags, tsh_err *err) {
-  tsh_status rc = with_part(p, nodes, n, run_part, NULL, err);
+  tsh_status rc = with_part(p, nodes, n, run_part, 0, NULL, err);
   if (rc != TSH_ENOMEM || !(flags & PLAN_LAST)) return rc;
   for (int i = 0; i < n; i++)
     if (nodes[i]->state == NODE_PENDING && !fail_node(nodes[i], p, err))
@@ -258,17 +258,26 @@ tsh_status plan_demand(plan *p, plan_node *const *nodes, int n, int flags,
 }
 
 static tsh_status explain_part(plan *p, plan_trace *part, const uint8_t *live,
-                               FILE *out, tsh_err *err) {
+                               int flags, FILE *out, tsh_err *err) {
   if (!trace_find_donatable(part, 0)) return plan_nomem(err, "a plan");
-  return plan_make_text(p, part, live, out, err);
+  return plan_make_text(p, part, live, flags, out, err);
 }
 
-tsh_status plan_explain(plan *p, plan_node *const *nodes, int n, FILE *out,
-                        tsh_err *err) {
+tsh_status plan_explain(plan *p, plan_node *const *nodes, int n, int flags,
+                        FILE *out, tsh_err *err) {
   tsh_status rc = TSH_OK;
+  p->error_site = 0;
+  if (p->running)
+    return dev_fail(err, TSH_EINVAL,
+                    "a plan is asked for while values are being computed");
   for (int i = 0; i < n && rc == TSH_OK; i++)
     rc = trace_revive(p, nodes[i], err);
-  return rc ? rc : with_part(p, nodes, n, explain_part, out, err);
+  if (rc != TSH_OK) return rc;
+  p->running = 1;
+  rc = with_part(p, nodes, n, explain_part, flags, out, err);
+  p->running = 0;
+  for (int i = 0; i < n && rc == TSH_OK; i++) rc = report(p, nodes[i], err);
+  return rc;
 }
 
 /* ---- reading ------------------------------------------------------------ */

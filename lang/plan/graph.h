@@ -268,6 +268,9 @@ tsh_status memory_plan(graph *gr, plan_entry *e, tsh_err *err);
  * its plan is freed. */
 tsh_status cache_program(plan *p, dev *d, const tsh_kernel *k, made_launch *m,
                          tsh_err *err);
+/* The kernel of a launch that has a program, as it was compiled; borrowed, but
+ * for the attributes: those are copied to attr. */
+void cache_kernel(const made_launch *m, tsh_kernel *out, int64_t attr[3]);
 int cache_new(plan *p);
 void cache_free(plan *p);
 void cache_trim(plan *p); /* drops every plan, and so every program */
@@ -283,8 +286,15 @@ enum { MAKE_UNFUSED = 1, MAKE_NO_UPDATE = 2, MAKE_SLAB = 4 };
 tsh_status plan_make(plan *p, plan_trace *t, const uint8_t *live, int flags,
                      plan_entry **out, tsh_err *err);
 tsh_status plan_make_text(plan *p, plan_trace *t, const uint8_t *live,
-                          FILE *out, tsh_err *err);
-void explain_entry(graph *gr, const plan_entry *e, FILE *out); /* explain.c */
+                          int flags, FILE *out, tsh_err *err);
+/* explain.c; took: seconds of each launch, or NULL. flags: PLAN_SOURCE ... */
+void explain_entry(graph *gr, const plan_entry *e, const double *took,
+                   int flags, FILE *out);
+void explain_kernel_name(const made_launch *m, uint32_t i, char *text,
+                         size_t size);
+void explain_ops(const made_launch *m, char *text, size_t size);
+void explain_dot(graph *gr, const plan_entry *e, FILE *out);
+void source_launch(const made_launch *m, FILE *out); /* source.c */
 /* run.c. Both leave finished nodes ready or failed. The rest stay pending. */
 typedef struct {
   uint32_t done;      /* launches that are complete */
@@ -292,8 +302,9 @@ typedef struct {
 } run_result;
 tsh_status run_entry(plan *p, plan_trace *t, plan_entry *e, run_result *r,
                      tsh_err *err);
+/* One launch after another; took (may be NULL) gets the seconds of each. */
 tsh_status run_isolated(plan *p, plan_trace *t, plan_entry *e, run_result *r,
-                        tsh_err *err);
+                        double *took, tsh_err *err);
 void scratch_free(plan *p);
 /* verify.c: 0 and a text when the graph breaks a rule */
 int verify_graph(const graph *gr, char *text, size_t size);

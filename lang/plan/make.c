@@ -30,8 +30,32 @@ out:
   return rc;
 }
 
+/* What :plan wants to know of a plan; NULL: nothing. */
+typedef struct {
+  plan_trace *t;
+  int flags;
+  FILE *out;
+} asked;
+
+static tsh_status tell(graph *gr, plan_entry *e, const asked *a, tsh_err *err) {
+  double *took = NULL;
+  run_result r;
+  tsh_status rc = TSH_OK;
+  if (a->flags & PLAN_RUN) {
+    took = plan_alloc(sizeof *took * (e->nlaunch + 1));
+    if (!took) return plan_nomem(err, "a plan");
+    rc = run_isolated(gr->p, a->t, e, &r, took, err);
+  }
+  if (rc == TSH_OK && a->flags & PLAN_DOT)
+    explain_dot(gr, e, a->out);
+  else if (rc == TSH_OK)
+    explain_entry(gr, e, took, a->flags, a->out);
+  plan_release(took);
+  return rc;
+}
+
 static tsh_status make_once(plan *p, const plan_trace *t, const uint8_t *live,
-                            int flags, FILE *text, plan_entry **out,
+                            int flags, const asked *a, plan_entry **out,
                             tsh_err *err) {
   plan_entry *e = plan_alloc(sizeof *e);
   graph gr = {.p = p, .t = t, .live = live};
@@ -43,8 +67,10 @@ static tsh_status make_once(plan *p, const plan_trace *t, const uint8_t *live,
   gr.no_update = (flags & MAKE_NO_UPDATE) != 0;
   gr.slab = (flags & MAKE_SLAB) != 0;
   rc = passes(&gr, e, err);
-  if (!text) text = p->options.dump;
-  if (rc == TSH_OK && text) explain_entry(&gr, e, text);
+  if (rc == TSH_OK && a)
+    rc = tell(&gr, e, a, err);
+  else if (rc == TSH_OK && p->options.dump)
+    explain_entry(&gr, e, NULL, 0, p->options.dump);
   graph_free(&gr);
   if (rc != TSH_OK) {
     entry_free(p, e);
@@ -55,13 +81,13 @@ static tsh_status make_once(plan *p, const plan_trace *t, const uint8_t *live,
 }
 
 static tsh_status make(plan *p, plan_trace *t, const uint8_t *live, int flags,
-                       FILE *text, plan_entry **out, tsh_err *err) {
+                       const asked *a, plan_entry **out, tsh_err *err) {
   tsh_status rc;
-  rc = make_once(p, t, live, flags, text, out, err);
+  rc = make_once(p, t, live, flags, a, out, err);
   if (rc == TSH_EPENDING) /* a set could not take its leaf's memory */
-    rc = make_once(p, t, live, flags |= MAKE_NO_UPDATE, text, out, err);
+    rc = make_once(p, t, live, flags |= MAKE_NO_UPDATE, a, out, err);
   if (rc == TSH_EUNSUPPORTED && !(flags & MAKE_UNFUSED)) /* a device limit */
-    rc = make_once(p, t, live, flags | MAKE_UNFUSED | MAKE_NO_UPDATE, text, out,
+    rc = make_once(p, t, live, flags | MAKE_UNFUSED | MAKE_NO_UPDATE, a, out,
                    err);
   return rc;
 }
@@ -73,9 +99,12 @@ tsh_status plan_make(plan *p, plan_trace *t, const uint8_t *live, int flags,
 }
 
 tsh_status plan_make_text(plan *p, plan_trace *t, const uint8_t *live,
-                          FILE *out, tsh_err *err) {
+                          int flags, FILE *out, tsh_err *err) {
+  asked a = {t, flags, out};
   plan_entry *e = NULL;
-  tsh_status rc = make(p, t, live, 0, out, &e, err);
+  /* A run that is stopped between launches must find its inputs again. */
+  tsh_status rc =
+      make(p, t, live, flags & PLAN_RUN ? MAKE_NO_UPDATE : 0, &a, &e, err);
   entry_free(p, e);
   return rc;
 }

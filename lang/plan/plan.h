@@ -154,6 +154,10 @@ tsh_status plan_expand(plan *p, plan_node *x, const plan_shape *shape,
                        plan_node **out, tsh_err *err);
 tsh_status plan_slice(plan *p, plan_node *x, const plan_range *range,
                       plan_node **out, tsh_err *err); /* one range per axis */
+/* The same, but of a pending value no more is computed than the part needs,
+ * as far as it is made element by element. */
+tsh_status plan_part(plan *p, plan_node *x, const plan_range *range,
+                     plan_node **out, tsh_err *err);
 tsh_status plan_pad(plan *p, plan_node *x, const int64_t *before,
                     const int64_t *after, const plan_operand *value,
                     plan_node **out, tsh_err *err);
@@ -284,10 +288,15 @@ typedef struct {
 void plan_record_of(const plan_node *n, plan_record *out);
 
 /* ---- looking ------------------------------------------------------------ */
+enum {
+  PLAN_RUN = 1,    /* runs it too, launch by launch, and tells their times */
+  PLAN_SOURCE = 2, /* also the program of each kernel */
+  PLAN_DOT = 4     /* a graph in the language of Graphviz instead */
+};
 /* Text for :plan: kernels of the pending trace, what was fused, why each cut
- * was made, reads, writes, flops. Runs nothing; the nodes stay pending. */
-tsh_status plan_explain(plan *p, plan_node *const *nodes, int n, FILE *out,
-                        tsh_err *err);
+ * was made, reads, writes, flops. Without PLAN_RUN the nodes stay pending. */
+tsh_status plan_explain(plan *p, plan_node *const *nodes, int n, int flags,
+                        FILE *out, tsh_err *err);
 
 /* X(name, doc) */
 #define PLAN_COUNTERS(X)                                                       \

@@ -175,6 +175,7 @@ struct plan {
   plan_trace trace;
   uint32_t epoch, site, last_cut_site;
   int running, wants_cut;
+  int first; /* what is recorded now begins the trace */
   dev *seen; /* device of the last op, and what its limits say */
   uint64_t seen_budget;
   int seen_slow;

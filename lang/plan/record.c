@@ -20,7 +20,10 @@ plan_operand operand_real(double v) {
   return o;
 }
 
-void plan_at(plan *p, uint32_t site) { p->site = site; }
+void plan_at(plan *p, uint32_t site) {
+  p->site = site;
+  p->first = p->trace.n == 0;
+}
 
 tsh_status record_map(plan *p, int op, int dtype, dev *d,
                       const plan_shape *shape, const plan_operand *in, int n,

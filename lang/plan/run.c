@@ -1,4 +1,5 @@
 /* run.c - a made plan meets buffers and scalars, and is sent to devices. */
+#include <time.h>
 #include "graph.h"
 
 /* ---- buffers ------------------------------------------------------------ */
@@ -363,15 +364,23 @@ static tsh_status isolate(plan *p, plan_trace *t, plan_entry *e, uint32_t i,
   return TSH_OK;
 }
 
+static double seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
 tsh_status run_isolated(plan *p, plan_trace *t, plan_entry *e, run_result *r,
-                        tsh_err *err) {
+                        double *took, tsh_err *err) {
   tsh_status rc = take_buffers(p, t, e, r, err);
   r->done = 0;
   if (rc != TSH_OK) return rc;
   fill_launches(t, e);
   p->counters.flushes++;
   for (uint32_t i = 0; i < e->nlaunch && rc == TSH_OK; i++) {
+    double begun = took ? seconds() : 0;
     rc = isolate(p, t, e, i, err);
+    if (took) took[i] = seconds() - begun;
     if (rc == TSH_OK) r->done = i + 1;
   }
   finish_nodes(p, t, e, r->done);

@@ -344,7 +344,8 @@ static void note_cut(plan *p, const plan_node *n) {
   plan_trace *t = &p->trace;
   if (n->d != p->seen) see_device(p, n->d);
   t->slow_compile |= p->seen_slow;
-  if (t->bytes > p->seen_budget) p->wants_cut = 1;
+  /* A large value that stands alone may be wanted in part only. */
+  if (t->bytes > p->seen_budget && !p->first) p->wants_cut = 1;
   if (p->tapes_open) return;
   if (t->n >= 4096) {
     p->last_cut_site = n->site;

@@ -276,7 +276,7 @@ void cf_close(cf *t);
 int cf_run_groups(cf *t, const char *words);
 
 /* ---- the detector's own test (selftest.c, fault.c) ---------------------- */
-/* X(name, groups that must find it) */
+/* X(name, groups each of which must find it) */
 #define CF_FAULTS(X)                                                           \
   X(store_is_skipped, "queue")                                                 \
   X(one_ulp_off, "dot")                                                        \
@@ -298,6 +298,12 @@ int cf_run_groups(cf *t, const char *words);
   X(copy_loses_the_last_byte, "memory")                                        \
   X(huge_alloc_is_accepted, "memory")                                          \
   X(malformed_is_accepted, "refuse")                                           \
+  X(call_is_one_bit_off, "call")                                               \
+  X(call_writes_beside, "call order")                                          \
+  X(bad_position_is_missed, "call")                                            \
+  X(bad_position_is_misnamed, "call")                                          \
+  X(order_is_swapped, "order")                                                 \
+  X(scan_loses_its_carry, "order")                                             \
   X(query_refuses_versions, "load")                                            \
   X(props_change, "load")                                                      \
   X(mandatory_op_is_missing, "load")
@@ -310,6 +316,9 @@ enum { CF_FAULT_none, CF_FAULTS(CF_X) CF_NFAULT };
  * at a time. fault 0 plants none. */
 const tsh_plugin *cf_fault_table(const tsh_plugin *real, int fault);
 const tsh_plugin *cf_fault_query(uint32_t major, uint32_t minor);
+
+/* Has a CALL op run since cf_fault_table? */
+int cf_fault_saw_call(void);
 
 /* Every planted fault must be found: one case each. 1 when all are. */
 int cf_selftest(const cf *t);

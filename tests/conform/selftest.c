@@ -172,10 +172,16 @@ int cf_selftest(const cf *t) {
     count(&s, before[g] == 0, what);
   }
   for (int i = 1; i < CF_NFAULT; i++) {
-    uint64_t known = 0; /* what fails anyway is no discovery */
-    for (int g = 0; g < NGROUP; g++)
-      if (is_named(rows[i].groups, groups[g])) known += before[g];
-    count(&s, failures(t, i, rows[i].groups) > known, rows[i].name);
+    int found = 1, idle = 0; /* what fails anyway is no discovery */
+    for (int g = 0; g < NGROUP; g++) {
+      if (!is_named(rows[i].groups, groups[g])) continue;
+      found &= failures(t, i, groups[g]) > before[g];
+      idle |= is_named("call order", groups[g]) && !cf_fault_saw_call();
+    }
+    if (idle)
+      printf("skip  selftest/%s: the device has no such op\n", rows[i].name);
+    else
+      count(&s, found, rows[i].name);
   }
   printf("%" PRIu64 " passed, %" PRIu64 " failed\n", s.passed, s.failed);
   return s.failed == 0;

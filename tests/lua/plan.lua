@@ -157,4 +157,93 @@ case("wide", "10,000 values of one flush", function()
   eq(total, 3000 * 3001 / 2)
 end)
 
+-- ---- the text of :plan --------------------------------------------------------
+
+-- Launches of a text, and how many of them have a line "cut:".
+local function read_plan(text)
+  local launches, cuts, last = 0, 0, nil
+  for line in text:gmatch("[^\n]+") do
+    if line:match("^%d+ +%a+_%d+ ") then
+      launches, last = launches + 1, line
+    elseif line:match("^ +cut: .*%a") then
+      cuts = cuts + 1
+    end
+  end
+  return launches, cuts, last
+end
+
+case("reasons", "each launch but the first says why it is one", function()
+  local x, y = rand(60, 40), rand(40, 30)
+  local i = tensor { 3, 1, 2 }
+  local function every(f)
+    local text = tsh.plan(f)
+    local launches, cuts = read_plan(text)
+    check(launches > 0 and cuts == launches - 1, text)
+    check(tonumber(text:match("(%d+) launch")) == launches, text)
+    return text
+  end
+  every(function() return softmax(x) end)
+  every(function() return x:sum(1), y:exp() end)
+  every(function() return matmul(x, y):relu():sum(1) end)
+  every(function() return matmul(matmul(x, y), y.T) end)
+  every(function() return x:sort(), y:sum() end)
+  every(function() return (x - x:mean(1)):sum(2), x:max(1) end)
+  every(function() return cat({ x:exp(), x:sqrt() }, 1):sum(1) end)
+  every(function() return x[i]:cumsum(1) + 1 end)
+  every(function() return x:set(1, 5):sum(2), x:pad({ { 1, 1 }, { 0, 0 } }) end)
+  local text = every(function() return x:sort():sum() end)
+  check(text:find("cut: sort is the result of an op", 1, true), text)
+end)
+
+case("run", "a plan that is run has times, and leaves the values", function()
+  local x = rand(200, 50)
+  local want = (x:sum(1) * 2):sum():item()
+  local y = x:sum(1) * 2
+  local z = y:sum()
+  local before = tsh.counters().kernels
+  local text = tsh.plan(z, y:sort(), { run = true })
+  local launches, _, last = read_plan(text)
+  check(launches >= 2 and last:match(" %d[%d.]* [num]?s "), text)
+  check(text:find("each launch alone", 1, true), text)
+  eq(tsh.counters().kernels - before, launches)
+  near(z:item(), want, 1e-5)
+  eq(tsh.counters().kernels - before, launches)
+  check(tsh.plan(z):find("^f32%[%] is ready already"), tsh.plan(z))
+end)
+
+case("run sets", "what is set is the same as without", function()
+  local x = rand(30)
+  local text = tsh.plan(x, { run = true })
+  local y = x:set(2, 7.0):set(3, 8.0)
+  text = tsh.plan(y, { run = true })
+  eq(y[{ { 2, 3 } }], { 7, 8 })
+  check(x[2]:item() < 1, text)
+end)
+
+case("run wrongly", "a bad position is the error of its value", function()
+  local x, at = rand(3), tensor { 5 }
+  fails(function() tsh.plan(x[at], { run = true }) end, "outside 1..3")
+  fails(function() tsh.plan(x, { rum = true }) end, "unknown option 'rum'")
+  fails(function() tsh.plan(3) end, "takes tensors")
+end)
+
+case("source", "a line for each instruction", function()
+  local x = tensor { 1.0, 2.0 }
+  local text = tsh.plan(x:exp():sum() + 1, { source = true })
+  for _, part in ipairs { "for each of, folding 2", "a0: input f32, dense",
+    "v0 = load a0  : f32", " = exp v0  : f32", " = sum v", "a1 = v" } do
+    check(text:find(part, 1, true), part .. " is not in\n" .. text)
+  end
+end)
+
+case("dot", "a node for each launch, an edge for each value", function()
+  local x = rand(5, 6) + 1
+  tsh.wait(x)
+  local text = tsh.plan(x:sort():sum(), { dot = true })
+  check(text:find("^digraph plan {\n") and text:find("\n}\n$"), text)
+  check(text:find('k1 [label="call_1 on cpu\\nsort"]', 1, true), text)
+  check(text:find("leaf0 -> k1", 1, true) and text:find("k1 -> k2", 1, true),
+    text)
+end)
+
 done()

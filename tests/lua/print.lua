@@ -215,4 +215,98 @@ case("concat", "in a text", function()
   eq(("%s"):format(tensor { 1, 2 }) == "i64[2] [1, 2]", true)
 end)
 
+-- ---- settings --------------------------------------------------------------------
+
+-- The text of x under one setting, which is then as before.
+local function under(name, value, x)
+  tsh.set(name, value)
+  local text = tostring(x)
+  tsh.set(name)
+  return text
+end
+
+case("set", "each setting changes what it says", function()
+  local x = tensor { 0.5, 1.25 }
+  check(under("print.precision", 2, x) == "f32[2] [0.50, 1.25]")
+  check(under("print.precision", 0, tensor { 1.7, 2.2 }) == "f32[2] [2., 2.]")
+  check(under("print.precision", 7, tensor { 1e-6 }) == "f32[1] [0.0000010]")
+  check(under("print.sci", "on", x) == "f32[2] [5.0000e-01, 1.2500e+00]")
+  check(under("print.sci", "off", tensor { 1e9, 0.5 })
+    == "f32[2] [1000000000.0000,          0.5000]")
+  check(under("print.max", 5, arange(7)):find("^i64%[7%] %[1, 2, %.%.%., 6, 7%]"))
+  tsh.set { print = { max = 5, edge = 1 } }
+  local edges = tostring(arange(7))
+  tsh.set("max")
+  tsh.set("print.edge")
+  check(edges == "i64[7] [1, ..., 7]\n7 elements, 56 B", edges)
+  for line in under("print.width", 40, rand(3, 30)):gmatch("[^\n]+") do
+    check(#line <= 40, line)
+  end
+  check(tostring(x) == "f32[2] [0.5000, 1.2500]", "as before")
+end)
+
+case("set halves", "e-notation shows no digits that a half has not", function()
+  shows(tensor({ 2e-5 }, "bf16"), "bf16[1] [2.00e-05]")
+  shows(tensor({ 6e-5, 1.0 }, "f16"), "f16[2] [6.002e-05, 1.000e+00]")
+  shows(tensor({ 0.001, 0.5 }, "bf16"), "bf16[2] [0.0010, 0.5000]")
+  check(under("print.precision", 1, tensor({ 2e-5 }, "bf16"))
+    == "bf16[1] [2.0e-05]")
+end)
+
+case("set list", "all are listed with their defaults", function()
+  local seen = {}
+  for _, s in ipairs(tsh.set()) do
+    check(s.value == s.default and #s.doc > 0 and #s.takes > 0, s.name)
+    seen[s.name] = s.default
+  end
+  eq(seen["print.precision"], 4)
+  eq(seen["print.max"], 1000)
+  eq(seen["out.keep"], 20)
+  check(seen["print.sci"] == "auto" and seen["timing"] == "auto")
+end)
+
+case("set wrongly", "what is no setting or value is refused", function()
+  fails(function() tsh.set("print.prcision", 2) end, "did you mean print")
+  fails(function() tsh.set("print.precision", 18) end, "takes 0 to 17, not 18")
+  fails(function() tsh.set("print.precision", -1) end, "takes 0 to 17")
+  fails(function() tsh.set("print.precision", 2.5) end, "takes 0 to 17")
+  fails(function() tsh.set("print.sci", "maybe") end, "takes auto, on or off")
+  fails(function() tsh.set("width", 3) end, "takes auto, or 20 to 10000")
+end)
+
+case("stats", "numbers of the finite elements", function()
+  local s = tsh.stats(tensor { 1.0, 2.0, 3.0, 0.0, nan, inf, -inf })
+  eq({ s.count, s.nan, s.inf, s.zeros, s.finite }, { 7, 1, 2, 1, 4 })
+  eq({ s.min, s.mean, s.max }, { 0, 1.5, 3 })
+  near(s.std, 1.2909944487358056)
+  s = tsh.stats(tensor { math.maxinteger, 5 })
+  eq({ s.min, s.max }, { 5, math.maxinteger })
+  check(tsh.stats(zeros(0)).mean == nil)
+  eq(tsh.stats(tensor { true, false }).mean, 0.5)
+end)
+
+-- ---- cost --------------------------------------------------------------------------
+
+case("cost", "a print computes what it shows, not the tensor", function()
+  local before = tsh.counters()
+  local begun = os.clock()
+  local text = tostring(rand(40000, 40000))
+  local took = os.clock() - begun
+  local after = tsh.counters()
+  check(text:find("1,600,000,000 elements, 6.4 GB", 1, true), text)
+  check(after.bytes_allocated - before.bytes_allocated < 1e6)
+  check(after.bytes_downloaded - before.bytes_downloaded == 36 * 4)
+  -- The promise is 50 ms; a slow build on a busy machine gets more.
+  check(took < 1, took)
+end)
+
+case("part", "the edges alone are those of the whole", function()
+  seed(3)
+  local t = (rand(5000, 5000) * 2 + 1):exp()
+  t = where(t:gt(5), t, arange(5000):to("f32") / 5000)
+  local alone = tostring(t)
+  check(t:sum():item() > 0)
+  check(tostring(t) == alone)
+end)
+
 done()

@@ -384,7 +384,7 @@ Test(call, explain_says_why_kernels_end_at_a_call) {
   plan_node *x = mapn(&r, TSH_OP_add, ramp(&r, DIMS(8)), 1), *y;
   y = mapn(&r, TSH_OP_mul, sort(&r, x, 0, 1), 2);
   FILE *out = open_memstream(&text, &size);
-  cr_assert_eq(plan_explain(r.p, &y, 1, out, &r.err), TSH_OK);
+  cr_assert_eq(plan_explain(r.p, &y, 1, 0, out, &r.err), TSH_OK);
   fclose(out);
   cr_expect_not_null(strstr(text, "call_2"), "%s", text);
   cr_expect_not_null(strstr(text, cut_text(CUT_CALL)), "%s", text);

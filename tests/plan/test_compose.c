@@ -88,7 +88,7 @@ Test(compose, explain_runs_nothing_and_gives_the_reason_of_each_cut) {
   uint64_t flushes = COUNTER(&r, flushes), kernels = COUNTER(&r, kernels);
   for (int i = 0; i < 2; i++) {
     FILE *out = open_memstream(&text, &size);
-    cr_assert_eq(plan_explain(r.p, &y, 1, out, &r.err), TSH_OK);
+    cr_assert_eq(plan_explain(r.p, &y, 1, 0, out, &r.err), TSH_OK);
     fclose(out);
     cr_expect_not_null(strstr(text, "2 launches (3 ops recorded"), "%s", text);
     cr_expect_not_null(strstr(text, cut_text(CUT_AXES)), "%s", text);

@@ -163,7 +163,7 @@ fi
 run "$TSH" help matmul
 has 'help on a function' "$out" 'matmul('
 run "$TSH" help plan
-has 'help on a command' "$out" ':plan EXPR'
+has 'help on a command' "$out" ':plan [--run'
 run "$TSH" help nosuchthing
 refuses 'help on nothing' 1 "no help on 'nosuchthing'"
 
