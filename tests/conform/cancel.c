@@ -164,8 +164,8 @@ static void check_left(cf *t, job *b, const cf_outcome *o) {
 }
 
 /* A job may be done before the word is set, where that thread had to wait for
- * its turn; this says nothing, and the next try sets it sooner. What runs on for
- * long after it has ignored the word. */
+ * its turn; this says nothing, and the next try sets it sooner. What runs on
+ * for long after it has ignored the word. */
 static void run_stop(cf *t, job *b, const char *name, int64_t delay) {
   int64_t best = INT64_MAX;
   if (!cf_begin(t, "cancel/%s", name)) return;
