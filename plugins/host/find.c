@@ -9,7 +9,8 @@
 #endif
 #endif
 #ifndef TSH_PLUGIN_DIR
-#define TSH_PLUGIN_DIR ""
+#define TSH_PLUGIN_DIR    ""
+#define TSH_PLUGIN_BESIDE "../lib/tsh/plugins" /* from the executable */
 #endif
 
 #include <dirent.h>
@@ -139,7 +140,7 @@ static tsh_status add_beside(dev_set *set, tsh_err *err) {
   if (!slash) return TSH_OK;
   *slash = '\0';
   rc = add_below(set, exe, "/plugins", err);
-  return rc == TSH_OK ? add_below(set, exe, "/../lib/tsh/plugins", err) : rc;
+  return rc == TSH_OK ? add_below(set, exe, "/" TSH_PLUGIN_BESIDE, err) : rc;
 }
 
 tsh_status dev_find(dev_set *set, const char *path, tsh_err *err) {
