@@ -28,10 +28,11 @@ for epoch = 1, 5 do
 end
 
 -- ---- the closed form -------------------------------------------------------
--- With a column of ones, w solves (x^T x) w = x^T y.
-local wide = cat({ x, ones(n, 1) }, 2):cast("f64")
+-- With a column of ones, w solves (x^T x) w = x^T y. In f64, which not every
+-- device has, but cpu has.
+local wide = cat({ x, ones(n, 1) }, 2):to("cpu"):cast("f64")
 local a = wide.T:matmul(wide):table()
-local b = wide.T:matmul(y:cast("f64")):table()
+local b = wide.T:matmul(y:to("cpu"):cast("f64")):table()
 
 -- Gaussian elimination with the largest pivot.
 local function solve(m, v)

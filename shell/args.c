@@ -118,6 +118,15 @@ static int set_threads(sh_args *a, const char *from, const char *text) {
   return LT_OK;
 }
 
+/* NAME=FILE with a name that Lua may have. */
+static int is_assignment(const char *text) {
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+  size_t n = strspn(text, letters);
+  return n && n < SH_NAME_BYTES && text[n] == '=' && text[n + 1] &&
+         !(*text >= '0' && *text <= '9');
+}
+
 static int apply(sh_args *a, int id, const char *text) {
   switch (id) {
   case SH_OPTION_code:
@@ -126,6 +135,17 @@ static int apply(sh_args *a, int id, const char *text) {
     return add_step(a, id, text);
   case SH_OPTION_require:
     return add_step(a, id, text);
+  case SH_OPTION_input:
+    if (!is_assignment(text))
+      return sh_usage("-I needs NAME=FILE, x=data.npy for example, not '%s'",
+                      text);
+    return add_step(a, id, text);
+  case SH_OPTION_output:
+    a->output = text;
+    break;
+  case SH_OPTION_format:
+    a->format = text;
+    break;
   case SH_OPTION_device:
     a->lt.device = text;
     break;
@@ -268,6 +288,17 @@ static int parse_task(parser *p) {
   return LT_OK;
 }
 
+/* -o needs a value to write. */
+static int check_output(sh_args *a) {
+  if (!a->output && !a->format) return LT_OK;
+  if (!a->output) a->output = "-";
+  if (a->task == SH_WORD_run || a->help || a->version) return LT_OK;
+  for (int i = 0; i < a->nstep && a->task == SH_CODE; i++)
+    if (a->step[i].option == SH_OPTION_print) return LT_OK;
+  return sh_usage("%s needs a value: -p EXPR, or a script that returns one",
+                  strcmp(a->output, "-") == 0 ? "--format" : "-o");
+}
+
 int sh_args_parse(sh_args *a, int argc, char **argv) {
   parser p = {a, argc, 1, argv};
   const char *threads = getenv("TSH_THREADS");
@@ -279,7 +310,8 @@ int sh_args_parse(sh_args *a, int argc, char **argv) {
   if (threads && *threads && !a->lt.threads &&
       (rc = set_threads(a, "TSH_THREADS", threads)) != LT_OK)
     return rc;
-  return p.at < argc ? parse_task(&p) : LT_OK;
+  rc = p.at < argc ? parse_task(&p) : LT_OK;
+  return rc == LT_OK ? check_output(a) : rc;
 }
 
 void sh_args_free(sh_args *a) {

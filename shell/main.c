@@ -1,5 +1,6 @@
 /* main.c - from the command line to an exit code (the LT_ codes of lt.h). */
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -54,8 +55,41 @@ static int run_line(lt *l, const char *line, const char *text) {
   return rc;
 }
 
+/* One of the words that only we call. */
+static int run_own_word(lt *l, const char *name, const char *first,
+                        const char *second) {
+  char *argv[] = {(char *)(uintptr_t)first, (char *)(uintptr_t)second};
+  int rc;
+  sh_run_begin(l, 1);
+  rc = lt_word(l, name, 2, argv, stderr);
+  sh_run_end();
+  return rc;
+}
+
+static int read_input(lt *l, const char *text) {
+  char name[SH_NAME_BYTES];
+  const char *is = strchr(text, '=');
+  snprintf(name, sizeof name, "%.*s", (int)(is - text), text);
+  return run_own_word(l, "input", name, is + 1);
+}
+
+/* -o: "prepare" before anything runs, "output" at the end. */
+static int output(lt *l, const sh_args *a, const char *what) {
+  if (!a->output) return LT_OK;
+  return run_own_word(l, what, a->output, a->format ? a->format : "");
+}
+
+/* Is the value of this step what -o wants? */
+static int is_output(const sh_args *a, int i) {
+  if (!a->output || a->task != SH_CODE) return 0;
+  for (int k = i + 1; k < a->nstep; k++)
+    if (a->step[k].option == SH_OPTION_print) return 0;
+  return a->step[i].option == SH_OPTION_print;
+}
+
 static int run_step(lt *l, const sh_step *step) {
   int rc, print = step->option == SH_OPTION_print;
+  if (step->option == SH_OPTION_input) return read_input(l, step->text);
   if (step->option == SH_OPTION_require)
     return run_line(l, "_G[%s] = require(%s)", step->text);
   sh_run_begin(l, 1);
@@ -94,16 +128,21 @@ static int run_word(lt *l, const sh_args *a) {
 
 static int perform(lt **pl, const sh_args *a) {
   lt *l = *pl;
-  int rc = LT_OK;
-  if (a->seed) rc = run_line(l, "seed(math.tointeger(%s))", a->seed);
-  for (int i = 0; i < a->nstep && rc == LT_OK; i++)
+  int rc = output(l, a, "prepare");
+  if (rc == LT_OK && a->seed) rc = run_line(l, "seed(math.tointeger(%s))", a->seed);
+  for (int i = 0; i < a->nstep && rc == LT_OK; i++) {
+    if (is_output(a, i)) lt_keep(l);
     rc = run_step(l, &a->step[i]);
+  }
+  if (rc == LT_OK && a->task == SH_CODE) rc = output(l, a, "output");
   if (rc != LT_OK) return rc;
   switch (a->task) {
   case SH_CODE:
     return a->interactive ? sh_session(pl, a) : LT_OK;
   case SH_WORD_run:
+    if (a->output) lt_keep(l);
     rc = run_script(l, a);
+    if (rc == LT_OK) rc = output(l, a, "output");
     return a->interactive && rc != LT_USAGE ? sh_session(pl, a) : rc;
   case SH_WORD_completions:
     return sh_pages(a->argc == 1 ? a->argv[0] : "", stdout);
@@ -116,6 +155,14 @@ static int perform(lt **pl, const sh_args *a) {
   }
 }
 
+/* What the licence of readline asks of a program that is linked with it. */
+static void print_version(void) {
+  puts(lt_version());
+  if (sh_line_editor())
+    puts("this binary is linked with GNU readline and is distributed under "
+         "GPL-3.0-or-later");
+}
+
 int main(int argc, char **argv) {
   sh_args a;
   lt *l = NULL;
@@ -123,7 +170,7 @@ int main(int argc, char **argv) {
   int rc = sh_args_parse(&a, argc, argv);
   atexit(close_stdout);
   if (rc != LT_OK) goto out;
-  if (a.version) printf("%s\n", lt_version());
+  if (a.version) print_version();
   if (a.help || (a.task == SH_WORD_help && !a.topic)) sh_args_help(stdout);
   if (a.version || a.help || (a.task == SH_WORD_help && !a.topic)) goto out;
   a.lt.editor = sh_line_editor();

@@ -14,6 +14,9 @@
   X(code,        'e', NULL,          "CODE", "run Lua code; may be repeated") \
   X(print,       'p', NULL,          "EXPR", "print the values of an expression; may be repeated") \
   X(require,     'l', NULL,          "MOD",  "first require a module, as the global MOD") \
+  X(input,       'I', "input",       "NAME=FILE", "first read a data file into the global NAME") \
+  X(output,      'o', "output",      "FILE", "write the value of the last -p, or that a script returns; - is stdout") \
+  X(format,      0,   "format",      "KIND", "of -o: npy, npz, safetensors, csv or json; without -o to stdout") \
   X(device,      'd', "device",      "NAME", "the default device, npu:0 for example") \
   X(quiet,       'q', "quiet",       NULL,   "no banner, no progress") \
   X(no_plugins,  0,   "no-plugins",  NULL,   "only the device that is built in") \
@@ -32,6 +35,7 @@
   X(run,     "FILE|- [ARGS]", "run a script, - for standard input") \
   X(devices, "[--json]",      "list the devices") \
   X(plugins, "[--json]",      "list every plugin file and what became of it") \
+  X(ls,      "[--json] FILE...", "list the tensors in data files: names, dtypes, shapes") \
   X(ops,     "[--json]",      "list the ops that devices are asked for") \
   X(doctor,  "",              "versions, drivers, plugins, and what to do about them") \
   X(completions, "bash|zsh|fish|man", "print what a shell, or man, wants to read") \
@@ -52,8 +56,10 @@ typedef enum {
 #undef SH_X
 } sh_task;
 
+enum { SH_NAME_BYTES = 200 }; /* of a NAME=FILE, at most */
+
 typedef struct {
-  int option; /* SH_OPTION_require, _code or _print */
+  int option; /* SH_OPTION_require, _input, _code or _print */
   const char *text;
 } sh_step;
 
@@ -63,6 +69,7 @@ typedef struct {
   int quiet, version, help, no_history, interactive, no_init;
   const char *init;
   const char *seed, *topic;
+  const char *output, *format; /* of -o, or NULL */
   const char *script;
   int bare; /* the script was named without `run` */
   int argc; /* of the script */

@@ -132,15 +132,25 @@ static int call_equal(lua_State *L) {
   return all_true(L, lua_gettop(L));
 }
 
+/* d, or the built-in device when d has no f64. */
+static dev *with_f64(lua_State *L, dev *d) {
+  return dev_has_dtype(d, TSH_f64) ? d : dev_builtin(lt_of(L)->devices);
+}
+
 /* Pushes the f64 form of the tensor or number at i. */
 static int push_f64(lua_State *L, int i) {
   plan_node *x = lt_tensor_test(L, i);
   if (x) {
+    x = lt_push_to(L, x, with_f64(L, plan_dev_of(x)));
     lt_push_cast(L, x, TSH_f64);
   } else {
     lua_pushcfunction(L, lt_create_tensor);
     lua_pushvalue(L, i);
+    lua_createtable(L, 0, 2);
     lua_pushliteral(L, "f64");
+    lua_setfield(L, -2, "dtype");
+    lua_pushstring(L, dev_name(with_f64(L, lt_of(L)->device)));
+    lua_setfield(L, -2, "device");
     lua_call(L, 2, 1);
   }
   return lua_gettop(L);

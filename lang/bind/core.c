@@ -387,6 +387,7 @@ int lt_open_tsh_core(lua_State *L) {
                                  {"randn_key", core_randn_key},
                                  {"rand_key_uniform", core_uniform},
                                  {"draw", core_draw},
+                                 {"tidy", lt_gc_between},
                                  {"fail", core_fail},
                                  {"note", core_note},
                                  {"nearest", core_nearest},
@@ -399,6 +400,8 @@ int lt_open_tsh_core(lua_State *L) {
                                  {"file_notes", lt_file_notes},
                                  {"file_take", lt_file_take},
                                  {"file_table", lt_read_csv},
+                                 {"file_survey", lt_survey_csv},
+                                 {"file_array", lt_read_json},
                                  {"file_write", lt_file_write},
                                  {NULL, NULL}};
   luaL_newlib(L, own);
@@ -406,5 +409,6 @@ int lt_open_tsh_core(lua_State *L) {
   luaL_setfuncs(L, lt_inspect_functions, 0);
   luaL_setfuncs(L, lt_bar_functions, 0);
   luaL_setfuncs(L, lt_core_calls, 0);
+  luaL_setfuncs(L, lt_feed_functions, 0);
   return 1;
 }

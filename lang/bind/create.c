@@ -51,6 +51,29 @@ static int fill(lua_State *L, const spec *s, const plan_operand *value) {
   return lt_done(L, 1);
 }
 
+/* A number of u64 from 2^63 on, which no operand of an op can be. */
+static int fill_large(lua_State *L, const spec *s, uint64_t value) {
+  lt *l = lt_begin(L);
+  plan_node **out = lt_tensor_new(L), **one;
+  tsh_err err;
+  err.size = sizeof err;
+  one = lt_tensor_new(L);
+  lt_check(L,
+           plan_data(l->plan, s->device, TSH_u64, lt_shape_of(L, 0, NULL),
+                     &value, one, &err),
+           &err);
+  lt_check(L, plan_expand(l->plan, *one, s->shape, out, &err), &err);
+  lua_pop(L, 1);
+  return lt_done(L, 1);
+}
+
+static int fill_value(lua_State *L, const spec *s, const plan_operand *value,
+                      int was_real) {
+  if (s->dtype == TSH_u64 && was_real && value->num.u >> 63)
+    return fill_large(L, s, value->num.u);
+  return fill(L, s, value);
+}
+
 /* 0 and 1 as the dtype has them. */
 static int fill_digit(lua_State *L, const spec *s, int digit) {
   plan_operand v = {.kind = PLAN_INT, .num.i = digit};
@@ -68,20 +91,23 @@ static int create_zeros(lua_State *L) { return digits(L, 0); }
 static int create_ones(lua_State *L) { return digits(L, 1); }
 
 /* The value keeps its meaning: a float asked for as an integer must be whole.
- */
-static void arg_value(lua_State *L, int i, int dtype, plan_operand *v) {
+ * Was it a float? */
+static int arg_value(lua_State *L, int i, int dtype, plan_operand *v) {
+  int is_real;
   lt_arg_operand(L, i, v);
+  is_real = v->kind == PLAN_REAL;
   if (v->kind == PLAN_TENSOR)
     lt_fail(L, "expand(x, shape) repeats a tensor",
             "the value must be a number, got a tensor");
   if (dtype) lt_number_fit(L, v, dtype);
+  return is_real;
 }
 
 static int create_full(lua_State *L) {
   spec s = {0};
   plan_operand v;
   int64_t dim[PLAN_RANK];
-  int last = trailing(L, 3, &s);
+  int last = trailing(L, 3, &s), is_real;
   if (lua_gettop(L) < 2)
     return lt_fail(L, "full({2,3}, 1.5)", "a shape and a value are needed");
   if (last > 2)
@@ -89,8 +115,8 @@ static int create_full(lua_State *L) {
                    "the shape of more than one axis is "
                    "a table");
   s.shape = lt_shape_of(L, lt_arg_sizes(L, 1, 1, 0, dim), dim);
-  arg_value(L, 2, s.dtype, &v);
-  return fill(L, &s, &v);
+  is_real = arg_value(L, 2, s.dtype, &v);
+  return fill_value(L, &s, &v, is_real);
 }
 
 /* ---- _like -------------------------------------------------------------- */
@@ -123,9 +149,10 @@ static int create_ones_like(lua_State *L) {
 static int create_full_like(lua_State *L) {
   spec s;
   plan_operand v;
+  int is_real;
   like(L, 3, &s);
-  arg_value(L, 2, s.dtype, &v);
-  return fill(L, &s, &v);
+  is_real = arg_value(L, 2, s.dtype, &v);
+  return fill_value(L, &s, &v, is_real);
 }
 
 /* ---- arange ------------------------------------------------------------- */

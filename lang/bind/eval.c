@@ -169,6 +169,10 @@ static int run_entry(lua_State *L) {
   lua_call(L, 0, LUA_MULTRET);
   first = 2 + e->extra;
   n = lua_gettop(L) - first + 1;
+  if (e->print && lt_keep_wanted(l)) {
+    lt_keep_value(L, first);
+    return 0;
+  }
   if (!e->print || n == 0 || ends_in_semicolon(e->code)) return 0;
   lt_show(L, first, n, e->out);
   luaL_checkstack(L, 10, NULL);
@@ -238,6 +242,7 @@ int lt_eval(lt *l, const char *code, int final, FILE *out, FILE *err) {
              .out = out};
   int rc;
   snprintf(chunk, sizeof chunk, "=in[%d]", s->number);
+  s->stdin_taken = 1;
   rc = lt_protect(l, run_entry, &e, LT_ENTRY, err);
   if (rc == LT_OK && e.incomplete) return LT_INCOMPLETE;
   if (rc == LT_OK) note_local(l, code, err);

@@ -44,18 +44,26 @@ int lt_file_open(lua_State *L) {
 }
 
 /* ---- what is in it ------------------------------------------------------- */
-/* file_entries(handle): the list of {name=, dtype= or why=}. */
+/* file_entries(handle): the list of {name=, dtype= or why=, shape=, bytes=}. */
 int lt_file_entries(lua_State *L) {
   const file *f = lt_file_get(L, 1);
   int64_t n = file_count(f);
   lua_createtable(L, (int)n, 0);
   for (int64_t i = 0; i < n; i++) {
     const file_entry *e = file_at(f, i);
-    lua_createtable(L, 0, 3);
+    lua_createtable(L, 0, 5);
     lua_pushstring(L, e->name);
     lua_setfield(L, -2, "name");
     lua_pushstring(L, e->why ? e->why : plan_dtype_name(e->dtype));
     lua_setfield(L, -2, e->why ? "why" : "dtype");
+    lua_createtable(L, e->rank, 0);
+    for (int k = 0; k < e->rank; k++) {
+      lua_pushinteger(L, e->dim[k]);
+      lua_rawseti(L, -2, k + 1);
+    }
+    lua_setfield(L, -2, "shape");
+    lua_pushinteger(L, (lua_Integer)e->bytes);
+    lua_setfield(L, -2, "bytes");
     if (e->foreign) lua_pushboolean(L, 1), lua_setfield(L, -2, "foreign");
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }

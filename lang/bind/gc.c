@@ -10,6 +10,8 @@
 #define MIB         ((uint64_t)1 << 20)
 #define YOUNG_BYTES (16 * MIB) /* allocated: a young collection */
 #define FULL_FLOOR  (64 * MIB) /* alive above 1.5 x: a full one */
+#define LITTLE      (MIB / 4)  /* more alive: a full one between epochs */
+#define CHEAP_HEAP  (16 * MIB) /* of Lua: some ms */
 #define BIGGEST     3          /* tensors listed when memory is out */
 
 /* Young collections by themselves after the heap has tripled: seldom inside a
@@ -46,6 +48,7 @@ static void full(lua_State *L) {
   lt_drain(l);
   live = plan_counters_get(l->plan)->bytes_live;
   l->full_above = live + live / 2 + FULL_FLOOR;
+  l->full_left = live;
   l->cycles_ours = l->cycles;
 }
 
@@ -79,6 +82,20 @@ int lt_gc_balance(lua_State *L) {
   if (c->bytes_allocated - l->young_at < YOUNG_BYTES) return 0;
   young(L);
   return 1;
+}
+
+/* An evaluation lets parameters live through several young collections; when
+ * the next step replaces them no young one finds them. Between epochs there is
+ * time for a full one, so memory does not grow from epoch to epoch. */
+int lt_gc_between(lua_State *L) {
+  lt *l = lt_of(L);
+  const plan_counters *c = plan_counters_get(l->plan);
+  lt_drain(l);
+  if (c->bytes_live <= l->full_left + LITTLE) return 0;
+  if (l->heap.bytes > CHEAP_HEAP) return 0;
+  full(L);
+  l->young_at = c->bytes_allocated;
+  return 0;
 }
 
 void lt_collect(lua_State *L) {

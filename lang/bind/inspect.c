@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "session.h"
 
 /* ---- memory ----------------------------------------------------------------
@@ -185,6 +186,30 @@ static int editor(lua_State *L) {
   return 1;
 }
 
+/* stdin_use(): "terminal", or "script" when what runs comes from there; nil:
+ * data may. */
+static int stdin_use(lua_State *L) {
+  if (isatty(STDIN_FILENO))
+    lua_pushliteral(L, "terminal");
+  else if (lt_session_of(lt_of(L))->stdin_taken)
+    lua_pushliteral(L, "script");
+  else
+    lua_pushnil(L);
+  return 1;
+}
+
+/* is_terminal(n): the open file n. */
+static int is_terminal(lua_State *L) {
+  lua_pushboolean(L, isatty((int)luaL_checkinteger(L, 1)));
+  return 1;
+}
+
+/* kept(): the value that lt_keep asked for. */
+static int kept(lua_State *L) {
+  lua_getfield(L, LUA_REGISTRYINDEX, LT_KEPT);
+  return 1;
+}
+
 /* usage(text, hint): the arguments of a word are wrong. */
 static int usage(lua_State *L) {
   lt_session_of(lt_of(L))->usage = 1;
@@ -237,6 +262,9 @@ const luaL_Reg lt_inspect_functions[] = {{"memory", memory},
                                          {"lua_release", lua_release},
                                          {"editor", editor},
                                          {"usage", usage},
+                                         {"stdin_use", stdin_use},
+                                         {"is_terminal", is_terminal},
+                                         {"kept", kept},
                                          {"trim", trim},
                                          {"make_folder", make_folder},
                                          {"documented", lt_documented},

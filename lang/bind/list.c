@@ -1,6 +1,7 @@
 /* list.c - listings: devices and plugin files; commands that are made of Lua.
  */
 #include <string.h>
+#include <unistd.h>
 #include "session.h"
 
 /* ---- tables -------------------------------------------------------------- */
@@ -121,6 +122,23 @@ static int plugin_row(lt *l, uint32_t i, row *r) {
   return 1;
 }
 
+/* Where a new NAME.so would be found; without any, no plugin is asked for. */
+static void list_folders(lt *l, FILE *out) {
+  const char *folder;
+  for (uint32_t i = 0; (folder = dev_folder_at(l->devices, i)) != NULL; i++) {
+    if (i == 0) fputs("\nNAME.so is looked for in\n", out);
+    fprintf(out, "  %s%s\n", folder,
+            access(folder, F_OK) == 0 ? "" : "  (not there yet)");
+  }
+}
+
+static int any_refused(lt *l) {
+  dev_plugin_info info;
+  for (uint32_t i = 0; dev_plugin_at(l->devices, i, &info); i++)
+    if (strcmp(info.state, "refused") == 0) return 1;
+  return 0;
+}
+
 /* A file that nothing has named yet is not loaded; who asks for the list wants
  * to know whether it could be. */
 int lt_plugins(lt *l, FILE *out) {
@@ -128,6 +146,8 @@ int lt_plugins(lt *l, FILE *out) {
   dev_info device;
   for (uint32_t i = 0; dev_info_at(l->devices, i, &device); i++) continue;
   write_table(l, &head, plugin_row, out);
+  list_folders(l, out);
+  if (any_refused(l)) fputs("`tsh doctor` says what helps\n", out);
   return LT_OK;
 }
 

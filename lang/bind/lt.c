@@ -152,6 +152,23 @@ int lt_protect(lt *l, lua_CFunction body, void *ud, int form, FILE *err) {
   return LT_INTERRUPTED;
 }
 
+/* ---- a value for -o ------------------------------------------------------ */
+void lt_keep(lt *l) { lt_session_of(l)->keep = 1; }
+
+int lt_keep_wanted(lt *l) {
+  int wanted = lt_session_of(l)->keep;
+  lt_session_of(l)->keep = 0;
+  return wanted;
+}
+
+void lt_keep_value(lua_State *L, int first) {
+  if (lua_gettop(L) >= first)
+    lua_pushvalue(L, first);
+  else
+    lua_pushnil(L);
+  lua_setfield(L, LUA_REGISTRYINDEX, LT_KEPT);
+}
+
 /* ---- scripts ------------------------------------------------------------- */
 
 typedef struct {
@@ -189,7 +206,7 @@ static int load_script(lua_State *L, const char *path) {
 
 static int run_script(lua_State *L) {
   script *s = lua_touserdata(L, 1);
-  int status;
+  int status, keep;
   luaL_checkstack(L, s->argc + 10, "too many arguments");
   lua_createtable(L, s->argc, 1);
   lua_pushstring(L, s->path);
@@ -203,12 +220,16 @@ static int run_script(lua_State *L) {
   s->usage = status == LUA_ERRFILE;
   if (status != LUA_OK) return lua_error(L);
   for (int i = 0; i < s->argc; i++) lua_pushstring(L, s->argv[i]);
-  lua_call(L, s->argc, 0);
+  keep = lt_keep_wanted(lt_of(L));
+  lua_call(L, s->argc, keep);
+  if (keep) lt_keep_value(L, lua_gettop(L));
   return 0;
 }
 
 int lt_run(lt *l, const char *path, int argc, char **argv, FILE *err) {
   script s = {path, argc, 0, argv};
-  int code = lt_protect(l, run_script, &s, LT_SCRIPT, err);
+  int code;
+  if (strcmp(path, "-") == 0) lt_session_of(l)->stdin_taken = 1;
+  code = lt_protect(l, run_script, &s, LT_SCRIPT, err);
   return s.usage ? LT_USAGE : code;
 }

@@ -59,6 +59,10 @@ void lt_complete(lt *l, const char *word, lt_completed each, void *ud);
  * the stack has unwound to the caller of lt_run, lt_do or lt_eval. */
 void lt_interrupt(lt *l);
 
+/* The first value of the next lt_do, or that the script of the next lt_run
+ * returns, is not printed but kept for the word "output". */
+void lt_keep(lt *l);
+
 /* Listings; return an LT code. */
 int lt_devices(lt *l, FILE *out);
 int lt_plugins(lt *l, FILE *out);

@@ -68,6 +68,7 @@ struct lt {
   /* Counted by gc.c. */
   uint64_t young_at;   /* bytes_allocated at the last forced young one */
   uint64_t full_above; /* bytes_live that calls for a full one */
+  uint64_t full_left;  /* bytes_live after the last full one */
   uint64_t cycles, cycles_ours; /* collections in all; at the last of ours */
   /* Set by the signal handler: see lt_interrupt. */
   lua_State *volatile running; /* the thread that runs now */
@@ -265,6 +266,7 @@ int lt_raise_as(lua_State *L, const char *name, const tsh_err *err,
 
 /* gc.c */
 int lt_gc_balance(lua_State *L); /* what device bytes call for; did it? */
+int lt_gc_between(lua_State *L); /* of tsh.core: an epoch begins */
 void lt_push_biggest(lua_State *L, const char **fact);
 
 /* args.c */
@@ -366,12 +368,15 @@ int lt_tsh_ops(lua_State *L);
 int lt_op_find(const char *name); /* 0: there is none */
 const char *lt_op_name(int op);
 int lt_read_csv(lua_State *L);
+int lt_survey_csv(lua_State *L);
+int lt_read_json(lua_State *L);
 int lt_file_open(lua_State *L);
 int lt_file_close(lua_State *L);
 int lt_file_entries(lua_State *L);
 int lt_file_notes(lua_State *L);
 int lt_file_take(lua_State *L);
 int lt_file_write(lua_State *L);
+extern const luaL_Reg lt_feed_functions[];     /* feed.c: of tsh.core */
 struct file *lt_file_get(lua_State *L, int i); /* that is open */
 int lt_open_tsh(lua_State *L);
 int lt_open_tsh_core(lua_State *L);

@@ -18,10 +18,13 @@ typedef struct {
   int number;         /* of the entry that comes next */
   int local_noted;    /* the note on `local` was shown */
   int usage;          /* a word of the command line was called wrongly */
+  int keep;           /* see lt_keep */
+  int stdin_taken;    /* what runs comes from there */
   const char *editor; /* of lines, or NULL; borrowed */
   double begun;       /* when what runs was started, in seconds */
   char called[512];   /* the callers of what raised the last error */
 } lt_session;
+#define LT_KEPT          "tsh.kept" /* its name in the registry */
 #define lt_session_of(l) ((lt_session *)(l)->session)
 
 /* ---- running (lt.c) ------------------------------------------------------ */
@@ -31,6 +34,10 @@ enum { LT_SCRIPT, LT_ENTRY }; /* how an error names its place */
  * an error to err, ends an interrupt. An LT code. */
 int lt_protect(lt *l, lua_CFunction body, void *ud, int form, FILE *err);
 double lt_seconds(const lt *l); /* since lt_protect was called */
+
+/* The values from index first are what was asked for by lt_keep. */
+int lt_keep_wanted(lt *l);
+void lt_keep_value(lua_State *L, int first);
 
 /* ---- errors (report.c) --------------------------------------------------- */
 /* Message handler: notes the callers, leaves the error as it is. */

@@ -355,6 +355,39 @@ tsh_status file_csv_take(file *f, int labels, file_table *out, tsh_err *err) {
   return read_table(&f->s, labels, out, err);
 }
 
+static tsh_status count_rows(walk *w, file_table *t, tsh_err *err) {
+  filling x = {.t = t};
+  int named = 0;
+  tsh_status rc = TSH_OK;
+  if (has_mark(w, "\xef\xbb\xbf", 3)) w->next += 3;
+  if (!next_full_line(w))
+    return dev_fail(err, TSH_EINVAL, "%s: there is nothing in it", w->path);
+  w->comma = find_comma(w);
+  TRY(survey(w, &x.fields, &named, err));
+  t->columns = x.fields;
+  if (named)
+    TRY(read_header(w, &x, err));
+  else
+    t->rows = 1;
+  while (next_full_line(w)) t->rows++;
+out:
+  return rc;
+}
+
+tsh_status file_csv_survey(file *f, file_table *t, tsh_err *err) {
+  tsh_status rc;
+  char *text = content_read(&f->s, &rc, err);
+  memset(t, 0, sizeof *t);
+  if (text) {
+    walk w = {
+        .s = &f->s, .path = f->s.path, .next = text, .end = text + f->s.size};
+    rc = count_rows(&w, t, err);
+  }
+  free(text);
+  if (rc != TSH_OK) file_table_free(t);
+  return rc;
+}
+
 tsh_status file_csv_read(const char *path, int labels, file_table *out,
                          tsh_err *err) {
   stream s;

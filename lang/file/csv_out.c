@@ -26,8 +26,7 @@ static int write_real(double v, int is_float, char *out, size_t size) {
   return n;
 }
 
-static int write_cell(int dtype, const void *cells, uint64_t i, char *out,
-                      size_t size) {
+int out_cell(int dtype, const void *cells, uint64_t i, char *out, size_t size) {
   switch (dtype) {
   case TSH_bool:
   case TSH_u8:
@@ -70,7 +69,7 @@ static tsh_status put_rows(file_out *o, const file_item *item,
   for (uint64_t r = 0; r < rows; r++)
     for (uint64_t c = 0; c < columns; c++) {
       char text[64];
-      int n = write_cell(item->dtype, cells, at++, text, sizeof text - 1);
+      int n = out_cell(item->dtype, cells, at++, text, sizeof text - 1);
       text[n] = c + 1 < columns ? ',' : '\n';
       TRY(sink_write(&o->s, text, (uint64_t)n + 1, err));
     }

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include "file.h"
+#include "format.h"
 
 enum { MOST_AHEAD = 64 };
 
@@ -28,25 +28,23 @@ struct file_feed {
   pthread_mutex_t lock;
   pthread_cond_t changed;
   int64_t filled, taken, given_back; /* batches, counted from the start */
-  int stop, ended;                   /* ended: no more will be filled */
-  tsh_err bad;                       /* why it ended too early */
+  int stop;    /* also looked at while a batch is read, atomically */
+  int ended;   /* no more will be filled */
+  tsh_err bad; /* why it ended too early */
 };
 
 /* ---- the thread -----------------------------------------------------------
  */
-static void turn(char *p, uint64_t bytes, uint32_t size) {
-  for (uint64_t i = 0; i + size <= bytes; i += size)
-    for (uint32_t a = 0, b = size - 1; a < b; a++, b--) {
-      char c = p[i + a];
-      p[i + a] = p[i + b];
-      p[i + b] = c;
-    }
+static int stops(const file_feed *f) {
+  return __atomic_load_n(&f->stop, __ATOMIC_RELAXED);
 }
 
-static tsh_status read_at(const file_rows *s, uint64_t at, char *to,
-                          uint64_t bytes, tsh_err *err) {
-  while (bytes > 0) {
-    ssize_t got = pread(s->fd, to, bytes, (off_t)at);
+/* In pieces, so that who closes the feed waits for one of them only. */
+static tsh_status read_at(const file_feed *f, const file_rows *s, uint64_t at,
+                          char *to, uint64_t bytes, tsh_err *err) {
+  while (bytes > 0 && !stops(f)) {
+    size_t piece = bytes < STREAM_PIECE ? (size_t)bytes : (size_t)STREAM_PIECE;
+    ssize_t got = pread(s->fd, to, piece, (off_t)at);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0)
       return dev_fail(err, TSH_EIO, "%s: %s", s->path, strerror(errno));
@@ -69,12 +67,13 @@ static tsh_status fill(const file_feed *f, int k, int64_t from, int64_t count,
     tsh_status rc;
     for (run = 1; i + run < count; run++)
       if (f->order && f->order[from + i + run] != row + run) break;
-    rc = read_at(s, s->at + (uint64_t)row * s->row_bytes,
+    rc = read_at(f, s, s->at + (uint64_t)row * s->row_bytes,
                  to + (uint64_t)i * s->row_bytes, (uint64_t)run * s->row_bytes,
                  err);
     if (rc != TSH_OK) return rc;
   }
-  if (s->swap > 1) turn(to, (uint64_t)count * s->row_bytes, s->swap);
+  if (s->swap > 1) file_swap(to, (uint64_t)count * s->row_bytes, s->swap);
+  if (s->boolean) file_booleans(to, (uint64_t)count * s->row_bytes);
   return TSH_OK;
 }
 
@@ -117,6 +116,42 @@ static void *run(void *feed) {
     tell(f, 1, at == f->rows, NULL);
   }
   return NULL;
+}
+
+/* ---- which files have rows -------------------------------------------------
+ */
+static const char *why_not(const file *f, const file_entry *e) {
+  if (e->why) return e->why;
+  if (e->packing != STREAM_PLAIN)
+    return "it is compressed, and rows are read at their places: unpack it";
+  if (e->reversed && e->rank > 1)
+    return "it lies in Fortran order, where rows are not in one piece: "
+           "write(path, read(path)) turns it";
+  if (e->rank == 0) return "it has no axes, so it has no rows";
+  if (f->s.fd < 0) return "it is empty or no regular file";
+  return NULL;
+}
+
+tsh_status file_rows_of(const file *f, file_rows *out, tsh_err *err) {
+  const file_entry *e = f->entry;
+  const char *why;
+  if (f->format != FILE_npy && f->format != FILE_idx)
+    return stream_fail(&f->s, err,
+                       "rows are read ahead from .npy and idx files, this is "
+                       "of kind %s",
+                       file_format_name(f->format));
+  why = why_not(f, e);
+  if (why) return stream_fail(&f->s, err, "%s", why);
+  *out = (file_rows){.path = f->s.path,
+                     .fd = f->s.fd,
+                     .at = e->at + e->skip,
+                     .row_bytes = plan_dtype_bytes(e->dtype),
+                     .swap = e->swap ? plan_dtype_bytes(e->dtype) : 1,
+                     .boolean = e->dtype == TSH_bool};
+  for (int i = 1; i < e->rank; i++) out->row_bytes *= (uint64_t)e->dim[i];
+  if (e->dim[0] && !out->row_bytes)
+    return stream_fail(&f->s, err, "its rows have no element");
+  return TSH_OK;
 }
 
 /* ---- opening and closing --------------------------------------------------
@@ -184,7 +219,7 @@ tsh_status file_feed_open(const file_rows *source, int n, const int64_t *order,
 void file_feed_close(file_feed *f) {
   if (!f) return;
   pthread_mutex_lock(&f->lock);
-  f->stop = 1;
+  __atomic_store_n(&f->stop, 1, __ATOMIC_RELAXED);
   pthread_cond_broadcast(&f->changed);
   pthread_mutex_unlock(&f->lock);
   if (f->started) pthread_join(f->thread, NULL);

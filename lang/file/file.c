@@ -1,5 +1,6 @@
 /* file.c - an open file: which format it is, its list of entries, and the
  * elements of one. */
+#define _GNU_SOURCE /* memmem */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ int file_format_find(const char *name) {
   for (int i = 1; i < FILE_NFORMATS; i++)
     if (strcasecmp(names[i], name) == 0) return i;
   if (!strcasecmp(name, "txt") || !strcasecmp(name, "tsv")) return FILE_csv;
+  if (!strcasecmp(name, "ndjson")) return FILE_jsonl;
   return FILE_UNKNOWN;
 }
 
@@ -53,23 +55,67 @@ static int format_of_head(const unsigned char *h, size_t n) {
   return FILE_UNKNOWN;
 }
 
+enum { HEAD = 1 << 16 }; /* where an index of a model says that it is one */
+
+/* The first byte of text that is no blank; 0: this is no text. */
+static unsigned char text_begin(const unsigned char *h, size_t n) {
+  unsigned char first = 0;
+  size_t i = n >= 3 && !memcmp(h, "\xef\xbb\xbf", 3) ? 3 : 0;
+  for (; i < n; i++) {
+    if (h[i] < ' ' && !(h[i] >= '\t' && h[i] <= '\r')) return 0;
+    if (!first && h[i] > ' ') first = h[i];
+  }
+  return first;
+}
+
+static int format_of_text(const unsigned char *h, size_t n) {
+  unsigned char first = text_begin(h, n);
+  if (first == '[' || first == '{') return FILE_json;
+  return first ? FILE_csv : FILE_UNKNOWN;
+}
+
+/* A json is numbers, or the index of a model. */
+static int format_of_json(const char *path, const unsigned char *h, size_t n) {
+  static const char end[] = ".index.json", word[] = "\"weight_map\"";
+  size_t length = strlen(path);
+  if (text_begin(h, n) != '{') return FILE_json;
+  if (memmem(h, n, word, sizeof word - 1)) return FILE_index;
+  return length >= sizeof end - 1 &&
+                 !strcmp(path + length - (sizeof end - 1), end)
+             ? FILE_index
+             : FILE_json;
+}
+
 static tsh_status find_format(file *f, const char *path, int format,
                               tsh_err *err) {
-  unsigned char head[9];
+  unsigned char head[HEAD];
   size_t n = f->s.size < sizeof head ? (size_t)f->s.size : sizeof head;
   tsh_status rc = stream_read(&f->s, 0, head, n, err);
   if (rc != TSH_OK) return rc;
   f->format = format_of_head(head, n);
   if (!f->format) f->format = format;
   if (!f->format) f->format = format_of_path(path);
+  if (!f->format && f->s.loose) f->format = format_of_text(head, n);
+  if (f->format == FILE_json) f->format = format_of_json(path, head, n);
   if (!f->format && n >= 2 && head[0] == 0x1f && head[1] == 0x8b)
     f->format = FILE_idx; /* what else is stored so has an ending */
   return TSH_OK;
 }
 
+static tsh_status fail_unknown(const file *f, tsh_err *err) {
+  if (!f->s.size) return stream_fail(&f->s, err, "there is nothing in it");
+  if (f->s.loose)
+    return stream_fail(&f->s, err,
+                       "what is in it is no npy, npz, safetensors, idx, csv "
+                       "or json");
+  return stream_fail(&f->s, err, "no reader for this kind of file");
+}
+
 static tsh_status open_format(file *f, tsh_err *err) {
   switch (f->format) {
   case FILE_csv:
+  case FILE_json:
+  case FILE_jsonl:
     return TSH_OK;
   case FILE_idx:
     return file_idx_open(f, err);
@@ -79,10 +125,10 @@ static tsh_status open_format(file *f, tsh_err *err) {
     return file_npz_open(f, err);
   case FILE_safetensors:
     return file_safetensors_open(f, err);
-  case FILE_json:
-    return file_json_open(f, err);
+  case FILE_index:
+    return file_index_open(f, err);
   default:
-    return stream_fail(&f->s, err, "no reader for this kind of file");
+    return fail_unknown(f, err);
   }
 }
 

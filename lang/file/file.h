@@ -12,7 +12,9 @@
   X(npy, "an npy file")                                                        \
   X(npz, "an npz archive")                                                     \
   X(safetensors, "a safetensors file")                                         \
-  X(json, "an index of safetensors files")
+  X(index, "an index of safetensors files")                                    \
+  X(json, "numbers in JSON")                                                   \
+  X(jsonl, "JSON with a row on each line")
 
 #define FILE_X(name, doc) FILE_##name,
 enum { FILE_UNKNOWN = 0, FILE_FORMATS(FILE_X) FILE_NFORMATS };
@@ -46,15 +48,17 @@ typedef struct {
 typedef struct file file;
 
 /* The format is found by the first bytes; else it is `format`, else that of the
- * path's ending. cancel: read often, not 0 stops; may be NULL. */
+ * path's ending. What is no regular file, or was open before as /dev/stdin was,
+ * needs no ending: text in it is json when it begins with [ or {, else csv.
+ * cancel: read often, not 0 stops; may be NULL. */
 tsh_status file_open(const char *path, int format, const uint32_t *cancel,
                      file **out, tsh_err *err);
 void file_close(file *f); /* takes NULL */
 int file_format(const file *f);
 const char *file_path(const file *f); /* borrowed */
-int64_t file_count(const file *f);    /* 0 for csv */
+int64_t file_count(const file *f);    /* 0 for csv, json */
 const file_entry *file_at(const file *f, int64_t i);
-/* The i-th pair of the metadata, or of a json: tensor and file; 0 past the
+/* The i-th pair of the metadata, or of an index: tensor and file; 0 past the
  * last. */
 int file_note(const file *f, int64_t i, const char **key, const char **value);
 
@@ -80,7 +84,7 @@ typedef struct {
 } file_item;
 
 typedef struct {
-  int format; /* csv, npy, npz, safetensors */
+  int format; /* csv, json, npy, npz, safetensors */
   int packed; /* npz: deflated */
   const file_item *item;
   int64_t n;
@@ -124,6 +128,26 @@ tsh_status file_csv_read(const char *path, int labels, file_table *out,
 tsh_status file_csv_take(file *f, int labels, file_table *out, tsh_err *err);
 void file_table_free(file_table *t);
 
+/* How many rows and columns a table has, and its header: t has no data. Only
+ * the first line is looked at closely. */
+tsh_status file_csv_survey(file *f, file_table *t, tsh_err *err);
+
+/* ---- numbers in JSON (array.c) ------------------------------------------- */
+/* Owned: file_array_free. */
+typedef struct {
+  int rank, whole; /* whole: cells are int64_t, else double */
+  int64_t dim[PLAN_RANK];
+  void *cells; /* row-major */
+  char **name; /* [nname] of the columns when rows are objects, sorted */
+  int64_t nname;
+} file_array;
+
+/* One list of numbers, of lists of numbers or of objects of numbers; or values
+ * one after the other, each a row, which a jsonl always is. null is nan; true
+ * and false are 1 and 0. TSH_EINVAL: "x.json:3: ..." with the line. */
+tsh_status file_json_take(file *f, file_array *out, tsh_err *err);
+void file_array_free(file_array *a);
+
 /* ---- rows that are read ahead (feed.c) ----------------------------------- */
 /* Rows of equal size, one after the other in a file. */
 typedef struct {
@@ -132,7 +156,12 @@ typedef struct {
   uint64_t at;        /* offset of row 0: bytes */
   uint64_t row_bytes; /* > 0 */
   uint32_t swap;      /* bytes of an element whose order is to be turned; 1 */
+  int boolean;        /* bytes become 0 or 1 */
 } file_rows;
+
+/* The rows of an open npy or idx file, borrowed from it. TSH_EINVAL: it is of
+ * another kind, compressed, or lies so that rows are not in one piece. */
+tsh_status file_rows_of(const file *f, file_rows *out, tsh_err *err);
 
 enum { FILE_FEED_SOURCES = 4 };
 typedef struct file_feed file_feed;

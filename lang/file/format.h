@@ -44,7 +44,7 @@ tsh_status file_idx_open(file *f, tsh_err *err);
 tsh_status file_npy_open(file *f, tsh_err *err);
 tsh_status file_npz_open(file *f, tsh_err *err);
 tsh_status file_safetensors_open(file *f, tsh_err *err);
-tsh_status file_json_open(file *f, tsh_err *err);
+tsh_status file_index_open(file *f, tsh_err *err);
 
 /* ---- cells.c ---------------------------------------------------------------
  */

@@ -62,7 +62,7 @@ out:
   return rc;
 }
 
-tsh_status file_json_open(file *f, tsh_err *err) {
+tsh_status file_index_open(file *f, tsh_err *err) {
   char *text;
   tsh_status rc;
   if (f->s.size > SAFE_HEADER)
@@ -74,7 +74,7 @@ tsh_status file_json_open(file *f, tsh_err *err) {
                     f->s.path);
   rc = stream_read(&f->s, 0, text, f->s.size, err);
   if (rc == TSH_OK) {
-    json j = {&f->s, text, text, text + f->s.size, 0};
+    json j = {&f->s, text, text, text + f->s.size, 0, 0};
     rc = parse(&j, f, err);
   }
   free(text);

@@ -2,7 +2,14 @@
 #include <string.h>
 #include "json.h"
 
+static tsh_status fail_line(const json *j, const char *what, tsh_err *err) {
+  long long line = 1;
+  for (const char *at = j->begin; at != j->at; at++) line += *at == '\n';
+  return dev_fail(err, TSH_EINVAL, "%.400s:%lld: %s", j->s->path, line, what);
+}
+
 tsh_status json_fail(const json *j, const char *what, tsh_err *err) {
+  if (j->lines) return fail_line(j, what, err);
   return stream_fail(
       j->s, err, "%sbyte %llu: %s", j->offset ? "header " : "",
       (unsigned long long)(j->offset + (uint64_t)(j->at - j->begin)), what);
@@ -59,14 +66,14 @@ static char *put_char(char *to, uint32_t c) {
 /* ---- marks ------------------------------------------------------------------
  */
 
-static void skip_blanks(json *j) {
+void json_blanks(json *j) {
   while (j->at != j->end &&
          (*j->at == ' ' || *j->at == '\t' || *j->at == '\n' || *j->at == '\r'))
     j->at++;
 }
 
 int json_next(json *j, char c) {
-  skip_blanks(j);
+  json_blanks(j);
   if (j->at == j->end || *j->at != c) return 0;
   j->at++;
   return 1;
@@ -85,7 +92,7 @@ tsh_status json_comma(json *j, char close, int *more, tsh_err *err) {
 }
 
 tsh_status json_end(json *j, tsh_err *err) {
-  skip_blanks(j);
+  json_blanks(j);
   return j->at == j->end ? TSH_OK : json_fail(j, "text after its end", err);
 }
 
@@ -169,7 +176,7 @@ tsh_status json_key(json *j, const char **out, size_t *n, tsh_err *err) {
 tsh_status json_whole(json *j, int64_t *out, tsh_err *err) {
   char *first;
   int64_t v = 0;
-  skip_blanks(j);
+  json_blanks(j);
   first = j->at;
   while (j->at != j->end && *j->at >= '0' && *j->at <= '9') {
     int digit = *j->at - '0';

@@ -10,12 +10,15 @@ typedef struct {
   const stream *s;
   char *begin, *at, *end;
   uint64_t offset; /* of begin in the file */
+  int lines;       /* errors name the line, not the byte */
 } json;
 
-/* TSH_EINVAL, "PATH: header byte 17: ..." */
+/* TSH_EINVAL, "PATH: header byte 17: ..." or "PATH:3: ..." */
 tsh_status json_fail(const json *j, const char *what, tsh_err *err);
 /* Is all of the text UTF-8? */
 tsh_status json_check(json *j, tsh_err *err);
+/* Passes blanks and line ends. */
+void json_blanks(json *j);
 /* Passes the character if it is the next one. */
 int json_next(json *j, char c);
 tsh_status json_expect(json *j, char c, tsh_err *err);

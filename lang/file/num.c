@@ -1,7 +1,7 @@
 /* num.c - text to numbers. Short decimals, which is nearly all there are in
  * files, are converted exactly with one multiplication or division; strtof
  * does the rest. */
-#define _GNU_SOURCE /* strtof_l, newlocale */
+#define _GNU_SOURCE /* strtof_l, strtod_l, newlocale */
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
@@ -123,6 +123,23 @@ int file_num_float(const char **at, const char *end, float *out) {
     *out = (float)x;
   else
     *out = strtof_l(*at, NULL, plain());
+  *at = past;
+  return 1;
+}
+
+int file_num_double(const char **at, const char *end, double *out) {
+  decimal d;
+  float word;
+  const char *past = scan(*at, end, &d);
+  if (!past) {
+    past = scan_word(*at, end, &word);
+    if (!past) return 0;
+    *out = (double)word;
+  } else if (d.mantissa == 0 && d.digits == 0) {
+    *out = d.negative ? -0.0 : 0.0;
+  } else if (!exact_double(&d, out)) {
+    *out = strtod_l(*at, NULL, plain());
+  }
   *at = past;
   return 1;
 }

@@ -11,6 +11,8 @@
  *
  * The nearest f32; too large is infinite. */
 int file_num_float(const char **at, const char *end, float *out);
+/* The nearest f64. */
+int file_num_double(const char **at, const char *end, double *out);
 /* A whole number that fits, also when written as 3.0 or 1e3. */
 int file_num_whole(const char **at, const char *end, int64_t *out);
 

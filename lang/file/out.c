@@ -27,6 +27,8 @@ uint64_t out_count(const file_item *item) {
 static tsh_status check(const file_out *o, tsh_err *err) {
   const file_content *c = o->c;
   char head[NPY_WRITTEN];
+  if (c->format == FILE_json && c->item->dtype == TSH_c64)
+    return out_fail(o, err, "JSON has no complex numbers");
   if (c->format != FILE_npy && c->format != FILE_npz) return TSH_OK;
   for (int64_t i = 0; i < c->n; i++)
     if (!npy_write_head(&c->item[i], head))
@@ -47,6 +49,7 @@ static tsh_status begin(file_out *o, tsh_err *err) {
   case FILE_csv:
     return out_csv_head(o, err);
   case FILE_npy:
+  case FILE_json:
     return TSH_OK;
   default:
     return out_fail(o, err, "no writer for this kind of file");
@@ -114,6 +117,8 @@ tsh_status file_put(file_out *o, const void *cells, tsh_err *err) {
     return out_zip_item(o, item, cells, err);
   case FILE_csv:
     return out_csv_item(o, item, cells, err);
+  case FILE_json:
+    return out_json_item(o, item, cells, err);
   default:
     return put_little(o, item, cells, bytes, err);
   }

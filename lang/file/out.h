@@ -27,6 +27,10 @@ tsh_status out_zip_item(file_out *o, const file_item *item, const void *cells,
                         tsh_err *err);
 tsh_status out_zip_end(file_out *o, tsh_err *err);
 void out_zip_free(out_zip *z); /* takes NULL */
+/* A number as text, of at most 32 bytes; the locale is "C". */
+int out_cell(int dtype, const void *cells, uint64_t i, char *out, size_t size);
+tsh_status out_json_item(file_out *o, const file_item *item, const void *cells,
+                         tsh_err *err);
 tsh_status out_csv_head(file_out *o, tsh_err *err);
 tsh_status out_csv_item(file_out *o, const file_item *item, const void *cells,
                         tsh_err *err);

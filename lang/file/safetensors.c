@@ -318,7 +318,7 @@ tsh_status file_safetensors_open(file *f, tsh_err *err) {
                     f->s.path, (unsigned long long)n);
   rc = stream_read(&f->s, 8, text, n, err);
   if (rc == TSH_OK) {
-    json j = {&f->s, text, text, text + n, 8};
+    json j = {&f->s, text, text, text + n, 8, 0};
     rc = parse(&j, f, 8 + n, err);
   }
   free(text);

@@ -116,7 +116,7 @@ static void add_header(text *t, const file_content *c) {
 
 static tsh_status check(const file_out *o, text *t, tsh_err *err) {
   stream s = {.path = o->s.path};
-  json j = {&s, t->p, t->p, t->p + t->n, 8};
+  json j = {&s, t->p, t->p, t->p + t->n, 8, 0};
   if (t->full)
     return dev_fail(err, TSH_ENOMEM, "%.400s: no memory for its header",
                     o->s.path);

@@ -65,21 +65,40 @@ static tsh_status slurp(stream *s, tsh_err *err) {
   }
 }
 
+/* The number of an open file of ours, which `open` would begin anew, or not
+ * find at all when it is a socket or another user's; else -1. */
+static int open_file(const char *path) {
+  int fd = -1, end = 0;
+  if (strcmp(path, "/dev/stdin") == 0) return STDIN_FILENO;
+  if (sscanf(path, "/dev/fd/%d%n", &fd, &end) < 1)
+    sscanf(path, "/proc/self/fd/%d%n", &fd, &end);
+  return fd >= 0 && end && !path[end] ? fd : -1;
+}
+
+static int open_path(stream *s, const char *path) {
+  int fd = open_file(path);
+  if (fd < 0) return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  s->loose = 1;
+  return fcntl(fd, F_DUPFD_CLOEXEC, 3);
+}
+
 static tsh_status begin(stream *s, const char *path, tsh_err *err) {
   struct stat st;
   tsh_status rc;
   do { /* a pipe waits here for who writes to it */
     rc = stream_go_on(s, err);
     if (rc != TSH_OK) return rc;
-    s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    s->fd = open_path(s, path);
   } while (s->fd < 0 && errno == EINTR);
   if (s->fd < 0 || fstat(s->fd, &st) != 0) return fail_system(s, errno, err);
   if (S_ISDIR(st.st_mode)) return fail_system(s, EISDIR, err);
   /* Files of /proc are regular, of no size, and have contents. */
-  if (S_ISREG(st.st_mode) && st.st_size > 0) {
+  if (S_ISREG(st.st_mode) && st.st_size > 0 &&
+      (!s->loose || lseek(s->fd, 0, SEEK_CUR) == 0)) {
     s->size = (uint64_t)st.st_size;
     return TSH_OK;
   }
+  if (!S_ISREG(st.st_mode)) s->loose = 1;
   rc = slurp(s, err);
   close(s->fd);
   s->fd = -1;

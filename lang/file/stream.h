@@ -13,10 +13,13 @@ typedef struct {
   int fd;           /* -1: all bytes lie in memory, as those of a pipe */
   uint8_t *memory;  /* owned, or NULL */
   uint64_t size;
+  int loose; /* no regular file, or one that was open before: its name says
+                nothing of what is in it */
   const uint32_t *cancel; /* not 0: stop; NULL: never */
 } stream;
 
-/* A folder is refused. What is no regular file is read whole. */
+/* A folder is refused. What is no regular file is read whole; of a file that is
+ * open as /dev/stdin or /dev/fd/N what is left to read. */
 tsh_status stream_open(stream *s, const char *path, const uint32_t *cancel,
                        tsh_err *err);
 void stream_close(stream *s); /* takes what is zeroed or closed */

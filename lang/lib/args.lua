@@ -8,6 +8,12 @@ args.FLOAT = { f16 = true, bf16 = true, f32 = true, f64 = true }
 args.INTEGER = { i8 = true, i16 = true, i32 = true, i64 = true, u8 = true,
   u16 = true, u32 = true, u64 = true }
 
+-- The numbers of an integer dtype; those of u64 as far as Lua's integers go.
+args.RANGE = { i8 = { -128, 127 }, u8 = { 0, 255 },
+  i16 = { -32768, 32767 }, u16 = { 0, 65535 },
+  i32 = { -2 ^ 31 | 0, 2 ^ 31 - 1 | 0 }, u32 = { 0, 0xffffffff },
+  i64 = { math.mininteger, math.maxinteger }, u64 = { 0, math.maxinteger } }
+
 -- ---- tensors and numbers ---------------------------------------------------
 
 local function refuse(name, i, want, x)
@@ -26,6 +32,17 @@ function args.check_operand(name, x, i)
     return x
   end
   refuse(name, i, "a tensor or a number", x)
+end
+
+-- The dtype of a word like "float32"; nil for nil.
+function args.dtype(word) return word and promote(word, word) end
+
+-- An integer beside a tensor of integers is one of that dtype.
+function args.check_literal(name, v, dtype)
+  local range = args.RANGE[dtype]
+  if not range or math.type(v) ~= "integer" then return v end
+  if v >= range[1] and v <= range[2] then return v end
+  core.fail(("%s: %d does not fit %s"):format(name, v, dtype))
 end
 
 function args.to_float(x)

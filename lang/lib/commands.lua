@@ -496,4 +496,4 @@ function command.load(rest)
   f()
 end
 
-return { twins = twins, command = command }
+return { twins = twins, command = command, bytes_text = bytes_text }

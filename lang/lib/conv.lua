@@ -5,6 +5,7 @@
 -- products belong together, each the gradient of the others: forward(x, w),
 -- to_input(g, w), to_weight(x, g). All are dots of views.
 local core = require "tsh.core"
+local half = require "tsh.half"
 local windows = require "tsh.windows"
 local custom_grad = require("tsh.grad").custom_grad
 
@@ -115,7 +116,7 @@ local function to_input(g, w, geometry)
     return product(part, turned(w, y, x, geometry.groups), size, { 1, 1 },
       { ys.step, xs.step })
   end
-  return windows.join_phases(ys, xs, 3, n[1], n[2], reached)
+  return windows.join_phases(ys, xs, n[1], n[2], reached)
 end
 
 local function to_weight(xp, g, geometry)
@@ -199,6 +200,10 @@ local function check_tensors(name, x, w, axes)
         core.kind(t)))
     end
   end
+  if promote(x.dtype, w.dtype) == "bool" then
+    core.fail(name .. ": there is no product of bool; cast it",
+      'x:cast("f32")')
+  end
   local rank = #x.shape
   if #w.shape == axes + 2 and (rank == axes + 2 or rank == axes + 1) then
     return rank
@@ -230,7 +235,7 @@ local function add_bias(name, y, bias)
       channels, core.is_tensor(bias) and tostring(bias.shape)
       or core.kind(bias)))
   end
-  return y + windows.widened(bias):reshape({ channels, 1, 1 })
+  return y + half.wide(bias):reshape({ channels, 1, 1 })
 end
 
 -- Padding in front and behind of each axis: numbers, "valid" or "same".
@@ -282,7 +287,7 @@ end
 
 -- Four axes of x and w, two of the kernel; and the way back for the result.
 local function shaped(x, w, kernel, axes)
-  x, w = windows.widened(x), windows.widened(w)
+  x, w = half.wide(x), half.wide(w)
   if axes == 2 then return x, w, function(y) return y end end
   table.insert(kernel, 1, LINE)
   return add_line(x), add_line(w), function(y)
@@ -294,14 +299,6 @@ local function check_empty(name, x, w)
   if core.count(w) > 0 then return end
   core.fail(("%s: weights %s have no element for x %s"):format(name,
     tostring(w.shape), tostring(x.shape)))
-end
-
-local function result_dtype(x, w)
-  return x.dtype == w.dtype and x.dtype or nil
-end
-
-local function finish(y, dtype)
-  return dtype and y.dtype ~= dtype and y:cast(dtype) or y
 end
 
 -- ---- the functions ---------------------------------------------------------
@@ -331,10 +328,9 @@ local function convolve(name, x, w, options, axes)
   check_empty(name, x, w)
   check_groups(name, x, w, kernel.groups)
   fit_kernel(name, x, w, kernel, paddings(name, o.padding, kernel, axes), axes)
-  local dtype = result_dtype(x, w)
   local x4, w4, back = shaped(x, w, kernel, axes)
   local y = diff_forward(x4, bordered(x4, kernel), w4, kernel)
-  return finish(back(add_bias(name, y, o.bias)), dtype)
+  return half.back(back(add_bias(name, y, o.bias)), x, w, o.bias)
 end
 
 --- conv2d(x, w, {stride=1, padding=0, dilation=1, groups=1, bias=}):
@@ -389,10 +385,9 @@ local function transpose(name, x, w, options, axes)
   check_empty(name, x, w)
   check_groups(name, x, w, kernel.groups, true)
   fit_transposed(name, x, kernel, o, axes)
-  local dtype = result_dtype(x, w)
   local x4, w4, back = shaped(x, w, kernel, axes)
   local y = diff_input(x4, w4, kernel)
-  return finish(back(add_bias(name, y, o.bias)), dtype)
+  return half.back(back(add_bias(name, y, o.bias)), x, w, o.bias)
 end
 
 --- conv_transpose2d(x, w, {stride=1, padding=0, output_padding=0, dilation=1,

@@ -78,7 +78,7 @@ local function histogram(x, bins, lo, hi)
     if type(o) == "table" and o.lo ~= nil then lo = o.lo end
     if o.hi ~= nil then hi = o.hi end
   end
-  x = args.flat(x)
+  x = args.flat(x.dtype == "bool" and x:cast("u8") or x)
   if core.is_tensor(bins) then
     if #bins.shape ~= 1 or bins.shape[1] < 2 then
       core.fail("histogram: edges are a tensor of one axis, at least two, got "
@@ -122,7 +122,10 @@ local function bincount(x, opts)
       core.fail(("bincount: %s weights for %s elements"):format(
         tostring(weights.shape), tostring(x.shape)))
     end
-    if weights.dtype == "bool" then weights = weights:cast("i64") end
+    -- Their sums: i64, of unsigned ones u64.
+    if not args.FLOAT[weights.dtype] then
+      weights = weights:cast(weights.dtype:sub(1, 1) == "u" and "u64" or "i64")
+    end
   end
   if core.count(x) > 0 then
     local least = fold("min", x):item()

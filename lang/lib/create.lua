@@ -38,10 +38,14 @@ local function logspace(first, last, n, opts)
     end
   end
   n = args.whole_from("logspace", "the number of elements", n, 0)
+  local dtype = args.dtype(o.dtype) or "f32"
+  if not args.FLOAT[dtype] then
+    core.fail("logspace: its numbers are floats, not " .. dtype)
+  end
   local device = o.device or core.full({ 0 }, 0).device
   -- In f64, which another device may not have, and rounded once.
   local at = linspace(first, last, n, { dtype = "f64", device = "cpu" })
-  return map("pow", base + 0.0, at):cast(o.dtype or "f32"):to(device)
+  return map("pow", base + 0.0, at):cast(dtype):to(device)
 end
 
 --- meshgrid(x, y, ..., {indexing="ij"}): for tensors of one axis, of sizes m, n
@@ -108,11 +112,6 @@ local function below(words, n)
   return a * n1 + shr32(a * n0) + shr32(b * n1) + shr32(middle)
 end
 
-local RANGES = { i8 = { -128, 127 }, u8 = { 0, 255 },
-  i16 = { -32768, 32767 }, u16 = { 0, 65535 },
-  i32 = { -2 ^ 31 | 0, 2 ^ 31 - 1 | 0 }, u32 = { 0, LOW },
-  i64 = { math.mininteger, math.maxinteger } }
-
 --- randint(first, last, sizes): random whole numbers from first to last, both
 --- included, each as likely; i64. Sizes are numbers or one table; {dtype=,
 --- device=} comes last.
@@ -121,21 +120,17 @@ local function randint(first, last, ...)
   local lo = args.whole_number("randint", "the first number", first)
   local hi = args.whole_number("randint", "the last number", last)
   local s, o = sizes_and_options("randint", "dtype device", ...)
-  local dtype = o.dtype or "i64"
-  local range = RANGES[dtype]
-  if not range then
-    core.fail("randint: its numbers are integers, not " .. tostring(dtype))
+  local dtype = args.dtype(o.dtype) or "i64"
+  if not args.INTEGER[dtype] then
+    core.fail("randint: its numbers are integers, not " .. dtype)
   end
   if lo > hi then
     core.fail(("randint: there is no number from %d to %d"):format(lo, hi))
   end
-  for _, v in ipairs { lo, hi } do
-    if v < range[1] or v > range[2] then
-      core.fail(("randint: %d does not fit %s"):format(v, dtype))
-    end
-  end
+  args.check_literal("randint", lo, dtype)
+  args.check_literal("randint", hi, dtype)
   local n, x = hi - lo + 1, nil
-  if dtype == "i64" then
+  if dtype == "i64" or dtype == "u64" then
     x = below(draw(s, 2, o.device), n) + lo
   else
     x = shr32(draw(s, 1, o.device)[1] * n) + lo
@@ -151,13 +146,30 @@ local function random_order(n, device)
   return core.argsort0(w[1] << 31 | w[2] >> 1, 1, false)
 end
 
+-- The largest whole number up to which a float dtype has all.
+local WHOLE = { f16 = 2048, bf16 = 256, f32 = 1 << 24, f64 = 1 << 53 }
+
+-- A dtype that has all of 1..n.
+local function check_holds(name, dtype, n)
+  local range = args.RANGE[dtype]
+  local most = range and range[2] or WHOLE[dtype]
+  if not most then
+    core.fail(("%s: its numbers are integers, not %s"):format(name, dtype))
+  end
+  if n > most then
+    core.fail(("%s: 1 to %d do not fit %s"):format(name, n, dtype))
+  end
+end
+
 --- randperm(n) or randperm(n, {dtype=, device=}): 1..n in a random order, i64.
 --- Example: randperm(3):sum() --> 6
 local function randperm(n, opts)
   n = args.whole_from("randperm", "a size", n, 0)
   local o = args.options("randperm", opts, "dtype", "dtype device")
+  local dtype = args.dtype(o.dtype) or "i64"
+  check_holds("randperm", dtype, n)
   local order = random_order(n, o.device) + 1
-  return o.dtype and order:cast(o.dtype) or order
+  return dtype == "i64" and order or order:cast(dtype)
 end
 
 --- permutation(n): 1..n in a random order, as randperm. permutation(x): the

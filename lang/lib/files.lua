@@ -123,14 +123,27 @@ end
 
 -- ---- formats ---------------------------------------------------------------
 
+-- names[2] is the second column's name; names.price is the column called so.
+local function with_columns(names)
+  local at = {}
+  for i = #names, 1, -1 do at[names[i]] = i end
+  return setmetatable(names, { __index = at })
+end
+
 local function take_csv(who, file, o)
   if o.dtype or o.device then
     core.fail(who .. ": numbers in text come as f32 on the current device",
       "x:cast(\"f64\"), x:to(device)")
   end
   local x, y, header = core.file_table(who, file, o.labels == true)
+  if header then with_columns(header) end
   if y then return x, labels_from_one(y), header end
   return x, header
+end
+
+local function take_json(who, file, o)
+  local x, names = core.file_array(who, file, o.dtype, o.device)
+  return x, names and with_columns(names)
 end
 
 local function take_one(who, file, o)
@@ -193,11 +206,13 @@ local function take_index(who, file, o, path)
 end
 
 local takers = { csv = take_csv, idx = take_idx, npy = take_one,
-  npz = take_all, safetensors = take_safetensors, json = take_index }
+  npz = take_all, safetensors = take_safetensors, index = take_index,
+  json = take_json, jsonl = take_json }
 
 -- Which options a format has besides dtype, device and format.
 local options_of = { csv = "labels", idx = "labels", npy = "",
-  npz = "flat skip", safetensors = "flat skip", json = "flat skip" }
+  npz = "flat skip", safetensors = "flat skip", index = "flat skip",
+  json = "", jsonl = "" }
 
 local function check_fit(who, path, format, o)
   for _, k in ipairs { "labels", "flat", "skip" } do
@@ -225,8 +240,9 @@ local function read_as(who, path, o, only)
 end
 
 --- read(path, {labels=, dtype=, device=, flat=, skip=, format=}): the tensors
---- in a file: .csv (also .tsv, .txt), .npy, .npz, .safetensors, idx (also
---- .gz). Its first bytes say what it is, else format="csv" or the ending.
+--- in a file: .csv (also .tsv, .txt), .npy, .npz, .safetensors, .json, .jsonl,
+--- idx (also .gz). Its first bytes say what it is, else format="csv" or the
+--- ending; what comes from a pipe or /dev/stdin needs neither.
 --- npy, idx: one tensor, in the dtype that the file has, or as dtype.
 --- npz, safetensors: a table. A name like "layers.1.w" becomes nested keys,
 --- t.layers[1].w; a part that is a whole number is an integer key. flat=true
@@ -237,6 +253,11 @@ end
 --- a line in which no field is a number. Separators are comma, semicolon, tab
 --- or blanks; an empty field is nan. labels=true: the last column, whole
 --- numbers, is a second tensor i64 [rows]; labels 0, 1, ... become 1, 2, ...
+--- names.price is the number of the column of that name: x[{":", names.price}].
+--- json: a list of numbers, of lists, or of objects of numbers, whose fields
+--- are columns in the order of their names, the second result. Values one after
+--- the other, as on the lines of a jsonl, are rows. i64 when all are whole, else
+--- f32, or dtype; null is nan, true 1, false 0.
 --- Nothing in a file is executed, and what is damaged is refused.
 --- Example: local x, y = read("digits.csv", {labels = true})
 local function read(path, options)
@@ -348,6 +369,11 @@ function writers.npy(path, value)
   core.file_write("write", path, "npy", { value }, { "" }, false, {}, {})
 end
 
+function writers.json(path, value)
+  check_one(path, value, "json")
+  core.file_write("write", path, "json", { value }, { "" }, false, {}, {})
+end
+
 function writers.csv(path, value, o)
   check_one(path, value, "csv")
   if #value.shape > 2 then
@@ -377,7 +403,7 @@ function writers.safetensors(path, value, o)
     notes_of(o.metadata), {})
 end
 
-local written_with = { npy = "", csv = "header", npz = "compress",
+local written_with = { npy = "", json = "", csv = "header", npz = "compress",
   safetensors = "metadata" }
 
 local function format_of(path, o)
@@ -385,12 +411,12 @@ local function format_of(path, o)
   local format = o.format or ending and ending:lower() or ""
   if type(format) == "string" and writers[format] then return format end
   core.fail(("write: %s: no writer for this kind of file"):format(path),
-    "it writes .npy .npz .safetensors .csv")
+    "it writes .npy .npz .safetensors .csv .json")
 end
 
 --- write(path, value, {header=, compress=, metadata=, format=}): a file that
---- read takes back; the ending says which, or format="npy". .npy and .csv take
---- one tensor, .npz and .safetensors a table of tensors, also nested: names
+--- read takes back; the ending says which, or format="npy". .npy, .csv and .json
+--- take one tensor, .npz and .safetensors a table of tensors, also nested: names
 --- are the keys with "." between, "layers.1.w". Two tensors of one name, and
 --- what is no tensor, are errors.
 --- header={"a","b"}: names of the columns of a csv, whose numbers have as many

@@ -8,19 +8,26 @@ local half = {}
 
 local HALF = { f16 = true, bf16 = true }
 
+function half.is(x)
+  return type(x) == "userdata" and HALF[x.dtype] or false
+end
+
 -- x in f32 when it is a half, else x itself; numbers and nil pass.
 function half.wide(x)
-  return type(x) == "userdata" and HALF[x.dtype] and x:cast("f32") or x
+  return half.is(x) and x:cast("f32") or x
 end
 
 -- y, computed from half.wide(x), in the dtype that x stands for. Of several x
--- the widest decides: f16 beside f32 gives f32.
-function half.back(y, x, ...)
-  local dtype = x.dtype
-  for _, other in ipairs { ... } do
-    if type(other) == "userdata" then dtype = promote(dtype, other.dtype) end
+-- the widest decides: f16 beside f32 gives f32. Numbers and nil have no say.
+function half.back(y, ...)
+  local dtype
+  for i = 1, select("#", ...) do
+    local x = select(i, ...)
+    if type(x) == "userdata" then
+      dtype = dtype and promote(dtype, x.dtype) or x.dtype
+    end
   end
-  return HALF[dtype] and y:cast(dtype) or y
+  return HALF[dtype] and y.dtype ~= dtype and y:cast(dtype) or y
 end
 
 return half

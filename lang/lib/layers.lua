@@ -1,6 +1,7 @@
 -- The layers of nn: functions that make specs, and the rows of their kinds.
 local core = require "tsh.core"
 local checks = require "tsh.checks"
+local half = require "tsh.half"
 local init = require "tsh.init"
 local kinds = require "tsh.kinds"
 
@@ -44,9 +45,10 @@ plain("softplus", function(x) return softplus(x) end)
 
 local ROOT = math.sqrt(2 / math.pi)
 
-local function gelu_tanh(x)
+local function gelu_tanh(given)
+  local x = half.wide(given)
   local inner = (x + x * x * x * 0.044715) * ROOT
-  return x * (core.map("tanh", inner) + 1) * 0.5
+  return half.back(x * (core.map("tanh", inner) + 1) * 0.5, given)
 end
 
 --- nn.gelu, nn.gelu{approximate="none"}: x times the normal distribution
@@ -89,9 +91,9 @@ ready("elu", function(alpha)
 end)
 kinds.elu = { shows = { "alpha" }, init = nothing,
   forward = function(spec, _, x)
-    local above = x:gt(0)
-    local low = core.map("expm1", where(above, 0, x))
-    return where(above, x, low * spec.alpha)
+    local above, wide = x:gt(0), half.wide(x)
+    local low = core.map("expm1", where(above, 0, wide))
+    return half.back(where(above, wide, low * spec.alpha), x)
   end }
 
 local function axis_layer(kind, f)
@@ -190,8 +192,9 @@ kinds.linear = { shows = { "inputs", "outputs" },
         rank > 2 and "nn.flatten before it puts each row's axes in one" or nil)
     end
     local weight, bias = kinds.weights(spec, p, spec.bias)
-    local y = x:matmul(weight)
-    return spec.bias and y + bias or y
+    if not spec.bias then return x:matmul(weight) end
+    local y = half.wide(x):matmul(half.wide(weight)) + half.wide(bias)
+    return half.back(y, x, weight, bias)
   end }
 
 --- nn.embedding(count, size, {init=}): spec of a table of vectors: x [..],
@@ -275,9 +278,9 @@ kinds.conv2d = { shows = { "inputs", "outputs", "kernel" }, rank = 4,
   forward = function(spec, p, x)
     check_pictures(spec, x, spec.inputs)
     local weight, bias = kinds.weights(spec, p, spec.bias)
-    local y = conv2d(x, weight, { stride = spec.stride,
-      padding = spec.padding, dilation = spec.dilation, groups = spec.groups })
-    return spec.bias and y + bias:reshape({ spec.outputs, 1, 1 }) or y
+    return conv2d(x, weight, { stride = spec.stride, padding = spec.padding,
+      dilation = spec.dilation, groups = spec.groups,
+      bias = spec.bias and bias or nil })
   end }
 
 local function pool(kind, f)

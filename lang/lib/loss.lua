@@ -4,6 +4,7 @@
 -- reduction="mean", "sum" or "none".
 local core = require "tsh.core"
 local checks = require "tsh.checks"
+local half = require "tsh.half"
 local map = core.map
 
 local function where(c, x, y) return map("where", c, x, y) end
@@ -57,7 +58,7 @@ local function check_weight(name, o, classes)
   local w = o.weight
   if w == nil then return nil end
   if core.is_tensor(w) and #w.shape == 1 and w.shape[1] == classes then
-    return w
+    return half.wide(w)
   end
   core.fail(("%s: weight must be a tensor [%d], got %s"):format(name, classes,
     core.is_tensor(w) and tostring(w.shape) or core.kind(w)))
@@ -156,6 +157,7 @@ local function nll(log_p, labels, options)
   local o = checks.options("nll", options, "reduction weight ignore")
   local c = check_class_options("nll", log_p, o)
   check_labels("nll", log_p, labels)
+  if not checks.is_float(log_p) then log_p = log_p:cast("f32") end
   local loss, n = label_loss(log_p, labels, c)
   return finish(loss, n, c.how)
 end
@@ -165,7 +167,7 @@ end
 local function weighted(name, loss, o)
   if o.weight == nil then return loss end
   if core.is_tensor(o.weight) or type(o.weight) == "number" then
-    return loss * o.weight
+    return loss * half.wide(o.weight)
   end
   core.fail(("%s: weight must be a tensor or a number, got %s"):format(name,
     core.kind(o.weight)))
@@ -187,6 +189,7 @@ local function bce_with_logits(x, y, options)
   if p ~= nil and not core.is_tensor(p) then
     p = checks.number(name, o, "pos_weight")
   end
+  p = half.wide(p)
   local loss = p and (1 - y) * (x + yes) + y * p * yes or (1 - y) * x + yes
   return reduced(weighted(name, loss, o), how)
 end
@@ -293,19 +296,12 @@ local function cosine_similarity(x, y, options)
   return (x * y):sum(along) / (map("maximum", a, eps) * map("maximum", b, eps))
 end
 
--- f16 and bf16 are computed in f32 and rounded once.
-local HALF = { f16 = true, bf16 = true }
-
-local function widened(t)
-  return core.is_tensor(t) and HALF[t.dtype] and t:cast("f32") or t
-end
-
+-- The same loss, with halves computed in f32 and rounded once.
 local function in_f32(f)
   return function(x, y, options)
-    if not (core.is_tensor(x) and HALF[x.dtype]) then
-      return f(x, y, options)
-    end
-    return f(widened(x), widened(y), options):cast(x.dtype)
+    local loss = f(half.wide(x), half.wide(y), options)
+    local o = options or {}
+    return half.back(loss, x, y, o.weight, o.pos_weight)
   end
 end
 

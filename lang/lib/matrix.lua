@@ -18,6 +18,9 @@ local function dot(x, y)
   if x.shape ~= y.shape then
     core.fail(("dot: sizes differ: %d and %d"):format(x.shape[1], y.shape[1]))
   end
+  if promote(x.dtype, y.dtype) == "bool" then
+    core.fail("dot: there is no product of bool; cast it", 'x:cast("i64")')
+  end
   return x:matmul(y)
 end
 

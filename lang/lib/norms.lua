@@ -1,6 +1,7 @@
 -- Layers whose work differs between training and use, and normalisations.
 local core = require "tsh.core"
 local checks = require "tsh.checks"
+local half = require "tsh.half"
 local kinds = require "tsh.kinds"
 
 local nn = {}
@@ -10,14 +11,11 @@ local function affine(spec, draw, shape)
   return { weight = draw("ones", shape), bias = draw("zeros", shape) }
 end
 
--- f16 and bf16 are computed in f32 and rounded once.
-local HALF = { f16 = true, bf16 = true }
-
+-- The same layer, with halves computed in f32 and rounded once.
 local function in_f32(forward)
   return function(spec, p, x, state, run)
-    if not HALF[x.dtype] then return forward(spec, p, x, state, run) end
-    local y, new = forward(spec, p, x:cast("f32"), state, run)
-    return y:cast(x.dtype), new
+    local y, new = forward(spec, p, half.wide(x), state, run)
+    return half.back(y, x, p.weight, p.bias), new
   end
 end
 
@@ -132,7 +130,7 @@ end
 
 -- The average moves towards what was seen; gradients pass by it.
 local function moved(old, seen, momentum)
-  return (old * (1 - momentum) + seen:detach() * momentum):cast(old.dtype)
+  return (half.wide(old) * (1 - momentum) + seen:detach() * momentum):cast(old.dtype)
 end
 
 -- The batch's mean, variance, x less its mean, and the new state; PyTorch's
@@ -161,7 +159,8 @@ kinds.batch_norm = { shows = { "size" },
     if run.train then
       off, var, new = statistics(spec, x, state)
     else
-      off, var = x - along(state.mean, x), state.var
+      off = x - along(half.wide(state.mean), x)
+      var = half.wide(state.var)
     end
     local y = off * along(core.map("rsqrt", var + spec.eps), x)
     if not spec.affine then return y, new end

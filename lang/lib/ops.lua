@@ -57,6 +57,8 @@ local function clamp(x, lo, hi)
   end
   if lo ~= nil then check_operand("clamp", lo, 2) end
   if hi ~= nil then check_operand("clamp", hi, 3) end
+  args.check_literal("clamp", lo, x.dtype)
+  args.check_literal("clamp", hi, x.dtype)
   if lo ~= nil then x = where(map("ge", x, lo) | x:isnan(), x, lo) end
   if hi ~= nil then x = where(map("le", x, hi) | x:isnan(), x, hi) end
   return x
@@ -87,9 +89,9 @@ local function isclose(x, y, opts)
   local o = options("isclose", opts, "rtol", "rtol atol equal_nan")
   local rtol = number_option("isclose", o, "rtol", 1e-5)
   local atol = number_option("isclose", o, "atol", 1e-8)
-  if not FLOAT[x.dtype] then x = x:cast("f64") end
+  x = FLOAT[x.dtype] and half.wide(x) or x:cast(args.wide(x.device))
   y = spread(y, x)
-  if not FLOAT[y.dtype] then y = y:cast("f64") end
+  y = FLOAT[y.dtype] and half.wide(y) or y:cast(args.wide(y.device))
   local size = map("abs", y)
   local bound = size * rtol + atol
   local close = map("abs", x - y):le(bound) & size:lt(inf) | map("eq", x, y)
@@ -102,13 +104,15 @@ end
 --- Example: hypot(tensor{3.0}, tensor{4.0}) --> 5
 local function hypot(x, y)
   check_pair("hypot", x, y)
-  local a, b = map("abs", spread(x, y)), map("abs", spread(y, x))
+  local u, v = to_float(spread(x, y)), to_float(spread(y, x))
+  local a, b = map("abs", half.wide(u)), map("abs", half.wide(v))
   local large, small = map("maximum", a, b), map("minimum", a, b)
   local usual = large:gt(0) & large:lt(inf)
   local safe = where(usual, large, 1)
   local ratio = small / safe
   local length = where(usual, safe * map("sqrt", ratio * ratio + 1), large)
-  return where(map("eq", a, inf), a, where(map("eq", b, inf), b, length))
+  return half.back(where(map("eq", a, inf), a,
+    where(map("eq", b, inf), b, length)), u, v)
 end
 
 --- leaky_relu(x, slope): x where x > 0, else x * slope (default 0.01).
@@ -123,22 +127,24 @@ end
 --- silu(x): x * sigmoid(x), also known as swish.
 --- Example: silu(tensor{1.0}) --> 0.73106
 local function silu(x)
-  return check_tensor("silu", x) * map("sigmoid", x)
+  local wide = half.wide(check_tensor("silu", x))
+  return half.back(wide * map("sigmoid", wide), x)
 end
 
 --- gelu(x): x times the normal distribution function at x, by erf.
 --- Example: gelu(tensor{1.0}) --> 0.84134
 local function gelu(x)
-  check_tensor("gelu", x)
-  return x * ((map("erf", x * math.sqrt(0.5)) + 1) * 0.5)
+  local wide = half.wide(check_tensor("gelu", x))
+  return half.back(wide * ((map("erf", wide * math.sqrt(0.5)) + 1) * 0.5), x)
 end
 
 --- softplus(x): log(1 + e^x); beyond 40, where both are the same, x itself.
 --- Example: softplus(tensor{0.0}) --> 0.69315
 local function softplus(x)
-  x = to_float(check_tensor("softplus", x))
-  local large = x:gt(40)
-  return where(large, x, map("log1p", map("exp", where(large, 0, x))))
+  local wide = half.wide(to_float(check_tensor("softplus", x)))
+  local large = wide:gt(40)
+  return half.back(where(large, wide,
+    map("log1p", map("exp", where(large, 0, wide)))), x)
 end
 
 -- A bound for exponents: m, or 0 where m is not finite, constant for gradients.
@@ -150,8 +156,9 @@ end
 --- Example: logaddexp(tensor{1000.0}, tensor{1000.0}) --> 1000.7
 local function logaddexp(x, y)
   check_pair("logaddexp", x, y)
-  local m = finite(to_float(map("maximum", x, y)))
-  return map("log", map("exp", x - m) + map("exp", y - m)) + m
+  local a, b = half.wide(x), half.wide(y)
+  local m = finite(to_float(map("maximum", a, b)))
+  return half.back(map("log", map("exp", a - m) + map("exp", b - m)) + m, x, y)
 end
 
 -- ---- reductions ------------------------------------------------------------

@@ -5,6 +5,7 @@
 -- The formulas are those of PyTorch.
 local core = require "tsh.core"
 local checks = require "tsh.checks"
+local half = require "tsh.half"
 local tree = require("tsh.tree").tree
 local map = core.map
 
@@ -41,8 +42,7 @@ local function corrections(count, beta)
     if beta == 0 then return 1 end
     made[dtype] = made[dtype] or -map("expm1", count:cast(dtype)
       * math.log(beta))
-    if p.dtype == dtype then return made[dtype] end
-    return made[dtype]:cast(p.dtype)
+    return made[dtype]
   end
 end
 
@@ -102,10 +102,37 @@ local function check_step(name, grads, state, fields)
   end
 end
 
+-- Parameters and states in f16 and bf16 keep their dtype: a step is computed in
+-- f32, and what it gives is rounded once.
+local function any_half(t)
+  for _, p in ipairs(tree.leaves(t)) do
+    if half.is(p) then return true end
+  end
+  return false
+end
+
+local function rounded(new, old)
+  return each(function(n, o) return half.back(n, o) end, new, old)
+end
+
+local function in_f32(step)
+  return function(params, grads, state, new, lr)
+    if not any_half(params) then return step(params, grads, state, new, lr) end
+    local made = each(half.wide, state)
+    local moved = step(each(half.wide, params), each(half.wide, grads), made,
+      new, lr)
+    for field, values in pairs(new) do -- order-free
+      new[field] = rounded(values, state[field])
+    end
+    return rounded(moved, params)
+  end
+end
+
 -- init makes the fields of the state, `count` and zeros; step(params, grads,
 -- state, lr) gives new parameters and the new state.
 local function optimizer(name, lr, fields, step, first)
   local opt = {}
+  step = in_f32(step)
 
   function opt.init(params)
     local state = {}
@@ -155,7 +182,8 @@ end
 --- dampening) * gradient, p = p - lr * v. Every optimizer is a table with two
 --- functions: init(params) gives a state, step(params, grads, state, lr) new
 --- params and a new state; lr (default: that of the settings) may change from
---- step to step. decay_mask(path, p) says which parameters decay.
+--- step to step. decay_mask(path, p) says which parameters decay. A state has
+--- the parameters' dtypes; steps of f16 and bf16 are computed in f32.
 --- Example: params, state = opt.step(params, grads, state)
 function optim.sgd(options)
   local name = "optim.sgd"
@@ -319,15 +347,16 @@ function optim.clip_by_norm(grads, most)
   checks.within("optim.clip_by_norm", { most = most }, "most", nil, 0, inf)
   local total
   for _, g in ipairs(tree.leaves(grads)) do
-    local s = g:square():sum()
+    local s = half.wide(g):square():sum()
     total = total and total + s or s
   end
   if not total then core.fail("optim.clip_by_norm: there is no gradient") end
   local length = map("sqrt", total)
   local scale = map("minimum", most / (length + 1e-6), 1)
   return each(function(g)
+    if half.is(g) then return half.back(half.wide(g) * scale, g) end
     return g * (scale.dtype == g.dtype and scale or scale:cast(g.dtype))
-  end, grads), length
+  end, grads), half.back(length, table.unpack(tree.leaves(grads)))
 end
 
 --- optim.clip_by_value(grads, most): gradients of which no number is above

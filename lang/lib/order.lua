@@ -186,7 +186,11 @@ end
 local function searchsorted(s, x, opts)
   args.check_tensor("searchsorted", s)
   local number = type(x) == "number"
-  if number then x = core.full({}, x, nil, s.device) end
+  -- By value: 0.1 is no f32.
+  if number then
+    x = core.full({}, x, math.type(x) == "float" and args.wide(s.device) or nil,
+      s.device)
+  end
   args.check_tensor("searchsorted", x, 2)
   local o = args.options("searchsorted", opts, "right", "right")
   local right, v = args.flag("searchsorted", o, "right"), x

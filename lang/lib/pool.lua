@@ -5,6 +5,7 @@
 -- windows. Gradients take from the windows that an element stands in, see
 -- tsh.windows: nothing is scattered.
 local core = require "tsh.core"
+local half = require "tsh.half"
 local windows = require "tsh.windows"
 local custom_grad = require("tsh.grad").custom_grad
 local map, fold = core.map, core.fold
@@ -62,15 +63,14 @@ local function slide(xp, geometry)
   return xp
 end
 
+-- With few places also their slices.
 local function over_windows(xp, geometry, op, fold_op)
   if places(geometry) > FEW then
     return fold(fold_op, slide(xp, geometry), { 5, 6 })
   end
-  local total
-  for _, v in ipairs(slices(xp, geometry)) do
-    total = total and map(op, total, v) or v
-  end
-  return total
+  local total, list = nil, slices(xp, geometry)
+  for _, v in ipairs(list) do total = total and map(op, total, v) or v end
+  return total, list
 end
 
 -- Numbers start + i*step, i from 0 to n-1, along one of `rank` axes; i32.
@@ -133,7 +133,7 @@ local function gather(g, geometry, tensors, term)
     return fold("sum", term(codes[1] * kw + codes[2], table.unpack(parts)),
       { 5, 6 })
   end
-  return windows.join_phases(phases[1], phases[2], 3, n[1], n[2],
+  return windows.join_phases(phases[1], phases[2], n[1], n[2],
     function(y, x)
       local few = #y.places * #x.places <= FEW
       return (few and one_by_one or together)(y, x)
@@ -141,8 +141,9 @@ local function gather(g, geometry, tensors, term)
 end
 
 -- The place of each window's maximum y, row-major: the first, or the last nan.
-local function place_of_max(xp, y, geometry)
-  if places(geometry) > FEW then
+-- list: the slices of few places.
+local function place_of_max(xp, y, geometry, list)
+  if not list then
     local x, s = slide(xp, geometry), y.shape
     local kh, kw = geometry[1].size, geometry[2].size
     local code = line(0, kw, kh, 1, 2, x) + line(0, 1, kw, 2, 2, x)
@@ -151,30 +152,35 @@ local function place_of_max(xp, y, geometry)
     local last = fold("max", where(x:isnan(), code, -1), { 5, 6 })
     return where(last:ge(0), last, first)
   end
-  local list = slices(xp, geometry)
-  local place = core.full(y.shape, 0, "i32", y.device)
+  local place = core.full(y.shape, 0, "u8", y.device)
+  -- No window has both a nan and an element that is its maximum.
+  for j = 2, #list do place = where(list[j]:isnan(), j - 1, place) end
   for j = #list, 1, -1 do place = where(list[j]:eq(y), j - 1, place) end
-  for j, v in ipairs(list) do place = where(v:isnan(), j - 1, place) end
   return place
 end
 
 -- ---- with their gradients --------------------------------------------------
 
 local function diff_max(x, xp, geometry)
+  local list -- of detached slices
   return custom_grad(function(_, a)
-    return over_windows(a, geometry, "maximum", "max")
+    local y
+    y, list = over_windows(a, geometry, "maximum", "max")
+    return y
   end, function(g, _, a, y)
     return function()
-      local place = place_of_max(a:detach(), y:detach(), geometry)
-      return gather(g, geometry, { { place, -1 }, { g, 0 } },
-        function(code, p, d) return where(p:eq(code), d, 0) end)
+      local place = place_of_max(a:detach(), y:detach(), geometry, list)
+      local nowhere = place.dtype == "u8" and 255 or -1
+      local wide = half.wide(g)
+      return half.back(gather(wide, geometry, { { place, nowhere }, { wide, 0 } },
+        function(code, p, d) return where(p:eq(code), d, 0) end), g)
     end
   end)(x, xp)
 end
 
 local function diff_sum(x, geometry)
   return custom_grad(function(a)
-    return over_windows(bordered(a, geometry, 0), geometry, "add", "sum")
+    return (over_windows(bordered(a, geometry, 0), geometry, "add", "sum"))
   end, function(g)
     return gather(g, geometry, { { g, 0 } }, function(_, d) return d end)
   end)(x)
@@ -272,7 +278,7 @@ end
 
 local function avg_pool(x, geometry, o)
   local count_pad, all = o.count_pad ~= false, true
-  local y = windows.widened(FLOAT[x.dtype] and x or x:cast("f32"))
+  local y = half.wide(FLOAT[x.dtype] and x or x:cast("f32"))
   for _, a in ipairs(geometry) do
     local reach = (a.count - 1) * a.stride + a.size
     all = all and reach <= a.n + 2 * a.padding
@@ -285,7 +291,7 @@ local function avg_pool(x, geometry, o)
     y = total / (counts(geometry[1], count_pad, 3, x)
       * counts(geometry[2], count_pad, 4, x)):cast(y.dtype)
   end
-  return FLOAT[x.dtype] and y.dtype ~= x.dtype and y:cast(x.dtype) or y
+  return half.back(y, x)
 end
 
 -- ---- the functions ---------------------------------------------------------
@@ -340,9 +346,10 @@ end
 --- adaptive_avg_pool2d(x, size): means over a grid of size (a number or
 --- {height, width}) parts of x [n,c,h,w] or [c,h,w]; of size 1 over all of h, w.
 --- Example: adaptive_avg_pool2d(ones(2, 3, 8, 8), 1) --> f32[2,3,1,1]
-local function adaptive_avg_pool2d(x, size)
+local function adaptive_avg_pool2d(given, size)
   local name = "adaptive_avg_pool2d"
-  check_input(name, x, 2)
+  check_input(name, given, 2)
+  local x = half.wide(given)
   local parts, rank = windows.per_axis(name, "the size", size, nil, 1, 2),
     #x.shape
   for i = 1, 2 do
@@ -359,7 +366,7 @@ local function adaptive_avg_pool2d(x, size)
       x = avg_pool2d(x, { kernel = kernel })
     end
   end
-  return x
+  return half.back(x, given)
 end
 
 return { max_pool1d = max_pool1d, max_pool2d = max_pool2d,

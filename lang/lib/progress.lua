@@ -127,8 +127,11 @@ local meta = {
   __index = function(bar, name) return states[bar].shown[name] end,
   -- A loop that was left by break or an error is not told as done.
   __close = function(bar)
-    states[bar].ended = true
+    local s = states[bar]
+    local close = (getmetatable(s.source) or {}).__close
+    s.ended = true
     core.bar_clear()
+    if close then close(s.source) end
   end,
 }
 

@@ -299,6 +299,13 @@ end
 -- open, which keeps the results.
 local customs = {}
 
+-- Emptied, not replaced: a table that an old closure is given counts as old
+-- itself, and a young collection would keep every tensor of the step.
+local function forget_customs()
+  for id in pairs(customs) do customs[id] = nil end -- order-free
+end
+
+
 local function custom(g, r, k)
   r.grads = r.grads or customs[r.out_id](g)
   local of_input = r.grads[k - 1]
@@ -511,5 +518,5 @@ check()
 -- What grad.lua calls; not among the rules, which are one for each op.
 return setmetatable(rules, { __index = {
   note_custom = function(id, backward) customs[id] = backward end,
-  forget_customs = function() customs = {} end,
+  forget_customs = forget_customs,
 } })

@@ -8,6 +8,7 @@
 -- phase is a sum over slices, shifted by e, of what belongs to the windows; the
 -- phases are then joined. Nothing is scattered.
 local core = require "tsh.core"
+local half = require "tsh.half"
 
 local windows = {}
 
@@ -86,25 +87,32 @@ function windows.join(parts, axis)
   return core.cat(list, axis + 1):reshape(shape)
 end
 
--- What make(y, x) gives for the phases of two axes, joined; h x w elements.
+-- What make(y, x) gives, [n,c,..], for the phases of two axes, joined along them
+-- to h x w elements.
 -- Without windows (an element lies beside all of them) it gives nil: zeros.
-function windows.join_phases(ys, xs, axis, h, w, make)
-  local rows, like = {}, nil
-  for i, y in ipairs(ys) do
-    rows[i] = {}
-    for k, x in ipairs(xs) do
-      rows[i][k] = y.first and x.first and make(y, x) or false
-      like = like or rows[i][k] or nil
+function windows.join_phases(ys, xs, h, w, make)
+  local parts, like = {}, nil
+  for _, y in ipairs(ys) do
+    for _, x in ipairs(xs) do
+      local part = y.first and x.first and make(y, x) or false
+      parts[#parts + 1], like = part, like or part or nil
     end
   end
-  for i, row in ipairs(rows) do
-    for k, part in ipairs(row) do
-      row[k] = part or core.full(like.shape, 0, like.dtype, like.device)
+  local s = like.shape
+  if #parts > 1 then
+    local wide, rows = { s[1], s[2], s[3], 1, s[4], 1 }, {}
+    for i, part in ipairs(parts) do
+      parts[i] = (part or core.full(s, 0, like.dtype, like.device))
+        :reshape(wide)
     end
-    rows[i] = windows.join(row, axis + 1)
+    for i = 1, #ys do
+      local row = table.move(parts, (i - 1) * #xs + 1, i * #xs, 1, {})
+      rows[i] = #row > 1 and core.cat(row, 6) or row[1]
+    end
+    like = (#rows > 1 and core.cat(rows, 4) or rows[1])
+      :reshape({ s[1], s[2], s[3] * #ys, s[4] * #xs })
   end
-  local x = windows.join(rows, axis)
-  return windows.narrow(windows.narrow(x, axis, 0, h), axis + 1, 0, w)
+  return windows.narrow(windows.narrow(like, 3, 0, h), 4, 0, w)
 end
 
 -- ---- the gradient of unfold ------------------------------------------------
@@ -139,8 +147,7 @@ local function drop_last(x)
   return x:reshape(shape)
 end
 
--- g, of the result of unfold, added up along an axis of n elements.
-function windows.unwindow(g, axis, n, size, stride, dilation)
+local function unwindow(g, axis, n, size, stride, dilation)
   local rank, parts = #g.shape, {}
   if dilation == 1 and stride > 1 or size == 1 then
     return unwindow_blocks(g, axis, n, size, stride)
@@ -162,6 +169,11 @@ function windows.unwindow(g, axis, n, size, stride, dilation)
     end
   end
   return windows.narrow(windows.join(parts, axis), axis, 0, n)
+end
+
+-- g, of the result of unfold, added up along an axis of n elements.
+function windows.unwindow(g, ...)
+  return half.back(unwindow(half.wide(g), ...), g)
 end
 
 -- ---- arguments -------------------------------------------------------------
@@ -209,13 +221,6 @@ function windows.per_axis(name, what, v, default, least, axes)
     list[i] = whole(name, what, type(v) == "table" and v[i] or v, least)
   end
   return list
-end
-
-local HALF = { f16 = true, bf16 = true }
-
--- Products and sums of halves are made in f32 and rounded once.
-function windows.widened(x)
-  return HALF[x.dtype] and x:cast("f32") or x
 end
 
 return windows

@@ -110,6 +110,126 @@ function word.ops(...)
   print_table(rows)
 end
 
+-- ---- data -----------------------------------------------------------------
+
+-- Not for users: what -I, -o and --format of the command line do.
+function word.input(name, path) require("tsh.pipes").input(name, path) end
+function word.prepare(...) require("tsh.pipes").prepare(...) end
+function word.output(...) require("tsh.pipes").output(...) end
+
+-- The tensors of an open file, as {name=, dtype=, shape=, bytes=}.
+local list_entries = {}
+
+function list_entries.csv(file)
+  local rows, columns, names = core.file_survey("ls", file)
+  return { { name = "", dtype = "f32", shape = { rows, columns },
+    bytes = 4 * rows * columns } }, names
+end
+
+function list_entries.json(file)
+  local x, names = core.file_array("ls", file)
+  return { { name = "", dtype = x.dtype, shape = { table.unpack(x.shape) },
+    bytes = core.count(x) * core.dtype_bytes(x.dtype) } }, names
+end
+list_entries.jsonl = list_entries.json
+
+-- A model in several files: of each file what the index counts.
+function list_entries.index(file, path)
+  local map, folder, list = core.file_notes(file), path:match("^.*/") or "", {}
+  local tree = require "tsh.tree"
+  local shards = {}
+  for name, shard in pairs(map) do -- order-free
+    shards[shard] = shards[shard] or {}
+    shards[shard][name] = true
+  end
+  for _, shard in ipairs(tree.sorted_keys(shards, path)) do
+    local part = core.file_open("ls", folder .. shard, "safetensors")
+    for _, e in ipairs(core.file_entries(part)) do
+      e.file = shard
+      if shards[shard][e.name] then list[#list + 1] = e end
+    end
+    core.file_close(part)
+  end
+  return list
+end
+
+local function list_file(path)
+  local file, format = core.file_open("ls", path == "-" and "/dev/stdin"
+    or path)
+  local tensors, columns = (list_entries[format] or core.file_entries)(file,
+    path)
+  local metadata = format == "safetensors" and core.file_notes(file) or {}
+  core.file_close(file)
+  return { file = path, format = format, tensors = tensors, columns = columns,
+    metadata = next(metadata) and metadata or nil } -- order-free
+end
+
+local function shape_text(shape) return "[" .. table.concat(shape, ",") .. "]" end
+
+local function plural(n, what)
+  return ("%d %s%s"):format(n, what, n == 1 and "" or "s")
+end
+
+local function print_rows(f)
+  local rows = { { "NAME", "DTYPE", "SHAPE", "BYTES", f.tensors[1].file
+    and "FILE" or nil } }
+  for i, e in ipairs(f.tensors) do
+    rows[i + 1] = { e.name == "" and "-" or e.name, e.dtype or "-",
+      e.foreign and "-" or shape_text(e.shape), e.dtype and
+      tostring(e.bytes) or "-", e.file or e.why }
+  end
+  local width = 0
+  for _, r in ipairs(rows) do width = math.max(width, #r[4]) end
+  for _, r in ipairs(rows) do r[4] = (" "):rep(width - #r[4]) .. r[4] end
+  print_table(rows)
+end
+
+local function print_file(f)
+  local bytes_text, total = require("tsh.commands").bytes_text, 0
+  print(("%s: %s"):format(f.file, f.format == "index"
+    and "index of safetensors files" or f.format))
+  if #f.tensors > 0 then print_rows(f) end
+  for _, e in ipairs(f.tensors) do total = total + (e.dtype and e.bytes or 0) end
+  if f.columns then print("columns: " .. table.concat(f.columns, ", ")) end
+  for _, k in ipairs(require("tsh.tree").sorted_keys(f.metadata or {}, "")) do
+    print(("metadata: %s = %s"):format(k, f.metadata[k]))
+  end
+  print(("%s, %s"):format(plural(#f.tensors, "tensor"), bytes_text(total)))
+end
+
+-- Calls each(file) for those that can be read; how many cannot.
+local function for_files(paths, each)
+  local bad = 0
+  for i, path in ipairs(paths) do
+    local ok, result = pcall(list_file, path)
+    if ok then
+      each(result, i)
+    else
+      io.stdout:flush()
+      io.stderr:write("error: ", tostring(result), "\n")
+      bad = bad + 1
+    end
+  end
+  return bad
+end
+
+-- The only value to look at of the set of options, and the files.
+function word.ls(...)
+  local plain, set = parse("ls", { ... }, "--json")
+  if #plain == 0 then core.usage("ls needs FILE, one or more") end
+  local list = {}
+  local bad = for_files(plain, function(f, i)
+    if set["--json"] then list[#list + 1] = f return end
+    if i > 1 then print("") end
+    print_file(f)
+  end)
+  if set["--json"] then print_json(list) end
+  if bad > 0 then
+    core.fail(("ls: %d of %s could not be read"):format(bad,
+      plural(#plain, "file")))
+  end
+end
+
 -- ---- doctor ----------------------------------------------------------------
 
 local DRIVERS = {
@@ -121,18 +241,25 @@ local DRIVERS = {
 
 -- What to do about a plugin that was refused, by words of the reason.
 local FIXES = {
-  { "no symbol", "the file is no plugin of tsh: it must export "
-    .. "tsh_plugin_query" },
+  { "crashed", "ask its maker; tsh-conform FILE crashes in the same way" },
+  { "ended the process", "ask its maker: a plugin must not end the process" },
+  { "takes longer", "ask its maker: what takes long belongs into its open" },
+  { "tsh_plugin_query", "the file is no plugin of tsh: it must export "
+    .. "tsh_plugin_query, which gives a table" },
   { "undefined symbol", "a library that the plugin needs is too old, or the "
     .. "plugin was built for another system" },
   { "cannot open shared object", "install the library that the message names" },
   { "wrong ELF class", "the plugin was built for another processor" },
   { "not for this machine", "the plugin was built for another processor" },
-  { "empty file", "copy the plugin again" },
+  { "too short", "copy the plugin again" },
   { "cut short", "copy the plugin again" },
-  { "major", "build the plugin anew with this tsh_plugin.h" },
-  { "minor", "build the plugin anew with this tsh_plugin.h" },
-  { "version", "build the plugin anew with this tsh_plugin.h" },
+  { "invalid ELF", "the file is no shared library: link it with -shared" },
+  { "plugin ABI", "build the plugin anew with this tsh_plugin.h" },
+  { "its table has", "build the plugin anew with this tsh_plugin.h, all of "
+    .. "whose mandatory entries it needs" },
+  { "not a file", "give it another name: NAME.so is a plugin here" },
+  { "No such file", "the link or the folder that was named leads nowhere" },
+  { "that of a device", "rename it: letters and digits make a good name" },
   { "Permission denied", "make the file readable: chmod a+r" },
 }
 

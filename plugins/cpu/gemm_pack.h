@@ -170,9 +170,13 @@ static void FN(turn_runs)(const T *from, const int64_t *lane, int64_t n,
   }
 }
 
-/* Squares that are turned need a run of some length. */
+/* Squares that are turned need a run of some length; the first one may be the
+ * rest of one. */
 static int FN(turns)(const int64_t *depth, int64_t nk) {
-  return nk >= 4 && FN(run_of)(depth, nk) >= (nk < FN(VW) ? 4 : FN(VW) / 2);
+  int64_t least = nk < FN(VW) ? 4 : FN(VW) / 2, run;
+  if (nk < 4) return 0;
+  run = FN(run_of)(depth, nk);
+  return run >= least || (run < nk && FN(run_of)(depth + run, nk - run) >= least);
 }
 #else
 static void FN(turn_runs)(const T *from, const int64_t *lane, int64_t n,

@@ -36,15 +36,20 @@ static void FN(pack_rows)(gemm *g, const T *a, int64_t ni, int64_t k,
 }
 
 /* Depth [k, k + nk) of the block's columns as panels [nk][NR], some of each at
- * a time: rows of B may be far apart. */
+ * a time: rows of B may be far apart. The parts end where a run of depth does:
+ * a row of an image. */
 static void FN(pack_columns)(gemm *g, const T *b, int64_t nj, int64_t k,
                              int64_t nk, T *out) {
   enum { STEP = 32 };
+  int64_t run = g->k.rank ? g->k.ext[g->k.rank - 1] : 1, step = STEP;
+  if (run > 4 && run <= STEP) step = STEP / run * run;
   gemm_offsets(&g->k, g->b->stride + g->ak, k, nk, g->k_off);
-  for (int64_t l = 0; l < nk; l += STEP)
+  for (int64_t l = 0, part; l < nk; l += part) {
+    part = gemm_part(nk, l, step - (k + l) % (step % run ? 1 : run));
     for (int64_t j = 0; j < nj; j += FN(NR)) FN(pack)
-  (b, g->n_off + j, gemm_part(nj, j, FN(NR)), g->k_off + l,
-   gemm_part(nk, l, STEP), out + j * nk + l * FN(NR), FN(NR));
+    (b, g->n_off + j, gemm_part(nj, j, FN(NR)), g->k_off + l, part,
+     out + j * nk + l * FN(NR), FN(NR));
+  }
 }
 
 /* Where the columns of a block are kept, packed with all their depth; or NULL.

@@ -18,8 +18,7 @@ static inline int cpu_find_lanes(const cpu_run *run, const cpu_port *port,
     *at = kind == CPU_LINEAR ? c->p : 0;
     return 1;
   }
-  *at = 0;
-  for (int k = 0; k <= last; k++) *at += c->idx[k] * stride[k];
+  *at = cpu_cursor_at(c, stride, last);
   *step = stride[last];
   /* Axes that another port holds apart may be one for this port. */
   int64_t ext = space->ext[last], first = c->idx[last];

@@ -21,6 +21,8 @@
 #define cpu_gather        CPU_NAME(cpu_gather)
 #define cpu_scatter       CPU_NAME(cpu_scatter)
 #define cpu_gather_space  CPU_NAME(cpu_gather_space)
+#define cpu_gather_pair   CPU_NAME(cpu_gather_pair)
+#define cpu_scatter_pair  CPU_NAME(cpu_scatter_pair)
 #define cpu_scatter_space CPU_NAME(cpu_scatter_space)
 #define cpu_iota          CPU_NAME(cpu_iota)
 #define cpu_iota_space    CPU_NAME(cpu_iota_space)
@@ -53,6 +55,18 @@
 #else
 #define CPU_LANES_FREE _Pragma("GCC ivdep")
 #endif
+
+/* Offset of a cursor along axes 0 to last. There are few: without the barrier
+ * compilers make vectors of them, which costs more than it saves. */
+static inline int64_t cpu_cursor_at(const cpu_cursor *c, const int64_t *stride,
+                                    int last) {
+  int64_t at = 0;
+  for (int k = 0; k <= last; k++) {
+    at += c->idx[k] * stride[k];
+    __asm__("" : "+r"(at));
+  }
+  return at;
+}
 
 /* Row of a dtype in the kernel tables. */
 #define CPU_X(name, type, kind) CPU_##name,
@@ -88,6 +102,13 @@ void cpu_gather_space(void *d, const char *base, const int64_t *stride,
 void cpu_scatter_space(char *base, const void *s, const int64_t *stride,
                        const cpu_space *space, const cpu_cursor *from, size_t n,
                        int size);
+/* Two of 4 bytes whose elements lie in turn, the first one's at base. */
+void cpu_gather_pair(void *one, void *two, const char *base,
+                     const int64_t *stride, const cpu_space *space,
+                     const cpu_cursor *from, size_t n);
+void cpu_scatter_pair(char *base, const void *one, const void *two,
+                      const int64_t *stride, const cpu_space *space,
+                      const cpu_cursor *from, size_t n);
 /* start, start + step, ... as i32 or i64 */
 void cpu_iota(void *d, int64_t start, int64_t step, size_t n, int size);
 void cpu_iota_space(void *d, int64_t start, const int64_t *stride,

@@ -67,6 +67,59 @@ static inline void second_8(uint8_t *d, const uint8_t *s, size_t n) {
   for (size_t i = 0; i < n; i++) d[i] = s[2 * i];
 }
 
+/* Two lines that lie in turn in memory: s or d is their first element. The last
+ * vector goes over the one before. */
+static inline void apart_32(uint32_t *d, uint32_t *e, const uint32_t *s,
+                            size_t n) {
+  size_t i = 0;
+#ifdef __AVX2__
+  for (; n >= 8; i = i + 16 <= n ? i + 8 : n - 8) {
+    const float *from = (const float *)(const void *)(s + 2 * i);
+    __m256 a = _mm256_loadu_ps(from), b = _mm256_loadu_ps(from + 8);
+    __m256i x = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0x88));
+    __m256i y = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0xdd));
+    x = _mm256_permute4x64_epi64(x, 0xd8);
+    y = _mm256_permute4x64_epi64(y, 0xd8);
+    _mm256_storeu_si256((__m256i *)(void *)(d + i), x);
+    _mm256_storeu_si256((__m256i *)(void *)(e + i), y);
+    if (i + 8 == n) return;
+  }
+  for (; n >= 4; i = i + 8 <= n ? i + 4 : n - 4) {
+    const float *from = (const float *)(const void *)(s + 2 * i);
+    __m128 a = _mm_loadu_ps(from), b = _mm_loadu_ps(from + 4);
+    _mm_storeu_ps((float *)(void *)(d + i), _mm_shuffle_ps(a, b, 0x88));
+    _mm_storeu_ps((float *)(void *)(e + i), _mm_shuffle_ps(a, b, 0xdd));
+    if (i + 4 == n) return;
+  }
+#endif
+  for (; i < n; i++) d[i] = s[2 * i], e[i] = s[2 * i + 1];
+}
+
+static inline void in_turn_32(uint32_t *d, const uint32_t *s, const uint32_t *t,
+                              size_t n) {
+  size_t i = 0;
+#ifdef __AVX2__
+  for (; n >= 8; i = i + 16 <= n ? i + 8 : n - 8) {
+    __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)(s + i));
+    __m256i b = _mm256_loadu_si256((const __m256i *)(const void *)(t + i));
+    __m256i x = _mm256_unpacklo_epi32(a, b), y = _mm256_unpackhi_epi32(a, b);
+    __m256i *to = (__m256i *)(void *)(d + 2 * i);
+    _mm256_storeu_si256(to, _mm256_permute2x128_si256(x, y, 0x20));
+    _mm256_storeu_si256(to + 1, _mm256_permute2x128_si256(x, y, 0x31));
+    if (i + 8 == n) return;
+  }
+  for (; n >= 4; i = i + 8 <= n ? i + 4 : n - 4) {
+    __m128i a = _mm_loadu_si128((const __m128i *)(const void *)(s + i));
+    __m128i b = _mm_loadu_si128((const __m128i *)(const void *)(t + i));
+    __m128i *to = (__m128i *)(void *)(d + 2 * i);
+    _mm_storeu_si128(to, _mm_unpacklo_epi32(a, b));
+    _mm_storeu_si128(to + 1, _mm_unpackhi_epi32(a, b));
+    if (i + 4 == n) return;
+  }
+#endif
+  for (; i < n; i++) d[2 * i] = s[i], d[2 * i + 1] = t[i];
+}
+
 /* ---- one run of a stride ------------------------------------------------ */
 #define RUN(W)                                                                 \
   static inline void take_##W(uint##W##_t *d, const uint##W##_t *s,            \
@@ -178,11 +231,8 @@ typedef struct {
 static inline void begin_runs(runs *r, const cpu_space *space,
                               const cpu_cursor *from, const int64_t *stride) {
   int last = space->rank - 1;
-  r->at = 0;
-  for (int k = 0; k <= last; k++) {
-    r->idx[k] = from->idx[k];
-    r->at += from->idx[k] * stride[k];
-  }
+  r->at = cpu_cursor_at(from, stride, last);
+  for (int k = 0; k <= last; k++) r->idx[k] = from->idx[k];
   r->ext = space->ext[last];
   r->first = from->idx[last];
   r->axis = last;
@@ -215,6 +265,7 @@ static inline void next_run(runs *r, const cpu_space *space,
 #define WALK(CALL)                                                             \
   runs r;                                                                      \
   const int64_t step = stride[space->rank - 1];                                \
+  (void)step;                                                                  \
   begin_runs(&r, space, from, stride);                                         \
   for (;;) {                                                                   \
     const size_t run = run_length(&r, n);                                      \
@@ -270,6 +321,22 @@ void cpu_scatter_space(char *base, const void *s, const int64_t *stride,
 #define F(W) put_space_##W(d, s, stride, space, from, n)
   BY_SIZE(size, F)
 #undef F
+}
+
+void cpu_gather_pair(void *one, void *two, const char *base,
+                     const int64_t *stride, const cpu_space *space,
+                     const cpu_cursor *from, size_t n) {
+  uint32_t *d = one, *e = two;
+  const uint32_t *s = (const void *)base;
+  WALK(apart_32(d, e, s + at, run); e += run)
+}
+
+void cpu_scatter_pair(char *base, const void *one, const void *two,
+                      const int64_t *stride, const cpu_space *space,
+                      const cpu_cursor *from, size_t n) {
+  const uint32_t *d = one, *e = two;
+  uint32_t *s = (void *)base;
+  WALK(in_turn_32(s + at, d, e, run); e += run)
 }
 
 void cpu_iota_space(void *d, int64_t start, const int64_t *stride,

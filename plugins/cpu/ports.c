@@ -65,10 +65,53 @@ static inline void store_lanes(cpu_run *run, const cpu_code *code, unsigned i,
     cpu_scatter_space(place->base, src, place->stride, space, c, n, port->size);
 }
 
+/* Do the elements of two ports of 4 bytes lie in turn, those of `one` first?
+ * So do the columns of pooling windows. */
+static inline int is_pair(const cpu_run *run, const cpu_code *code,
+                          unsigned one, unsigned two, const cpu_space *space) {
+  const cpu_port *p = &code->port[one], *q = &code->port[two];
+  const cpu_place *a = &run->place[p->arg], *b = &run->place[q->arg];
+  if (run->kind[one] != CPU_MIXED || run->kind[two] != CPU_MIXED) return 0;
+  if (p->op != q->op || p->op == TSH_OP_INDEX) return 0;
+  if (p->size != 4 || q->size != 4 || b->base - a->base != 4) return 0;
+  if (a->stride[space->rank - 1] != 2) return 0;
+  for (int k = 0; k < space->rank; k++)
+    if (a->stride[k] != b->stride[k]) return 0;
+  return 1;
+}
+
+static inline void load_pair(cpu_run *run, const cpu_code *code, unsigned one,
+                             unsigned two, const cpu_space *space,
+                             const cpu_cursor *c, size_t n) {
+  const cpu_place *place = &run->place[code->port[one].arg];
+  run->reg[one] = run->reg[code->port[one].slot];
+  run->reg[two] = run->reg[code->port[two].slot];
+  cpu_gather_pair(run->reg[one], run->reg[two], place->base, place->stride,
+                  space, c, n);
+}
+
+static inline void store_pair(cpu_run *run, const cpu_code *code, unsigned one,
+                              unsigned two, const cpu_space *space,
+                              const cpu_cursor *c, size_t n) {
+  const cpu_port *p = &code->port[one], *q = &code->port[two];
+  const cpu_place *place = &run->place[p->arg];
+  cpu_scatter_pair(place->base, run->reg[p->direct ? one : p->src],
+                   run->reg[q->direct ? two : q->src], place->stride, space, c,
+                   n);
+}
+
 void cpu_load(cpu_run *run, const cpu_code *code, cpu_span span,
               const cpu_space *space, const cpu_cursor *c, size_t n) {
-  for (uint32_t i = span.at; i < span.end; i++)
-    load_lanes(run, code, code->order[i], space, c, n);
+  for (uint32_t i = span.at; i < span.end; i++) {
+    unsigned one = code->order[i];
+    unsigned two = i + 1 < span.end ? code->order[i + 1] : one;
+    if (two != one && is_pair(run, code, one, two, space)) {
+      load_pair(run, code, one, two, space, c, n);
+      i++;
+    } else {
+      load_lanes(run, code, one, space, c, n);
+    }
+  }
 }
 
 void cpu_aim(cpu_run *run, const cpu_code *code, cpu_span span,
@@ -79,8 +122,16 @@ void cpu_aim(cpu_run *run, const cpu_code *code, cpu_span span,
 
 void cpu_store(cpu_run *run, const cpu_code *code, cpu_span span,
                const cpu_space *space, const cpu_cursor *c, size_t n) {
-  for (uint32_t i = span.at; i < span.end; i++)
-    store_lanes(run, code, code->order[i], space, c, n);
+  for (uint32_t i = span.at; i < span.end; i++) {
+    unsigned one = code->order[i];
+    unsigned two = i + 1 < span.end ? code->order[i + 1] : one;
+    if (two != one && is_pair(run, code, one, two, space)) {
+      store_pair(run, code, one, two, space, c, n);
+      i++;
+    } else {
+      store_lanes(run, code, one, space, c, n);
+    }
+  }
 }
 
 /* ---- what is done once per launch --------------------------------------- */

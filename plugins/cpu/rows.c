@@ -62,6 +62,21 @@ static void rows_block(cpu_run *run, cpu_row_walk *w, const cpu_phase *ph,
   if (run->bad_lane >= 0) cpu_note_bad(run, w->at.p + run->bad_lane);
 }
 
+/* How many of the elements from `at` on go together, `left` at most. Where the
+ * last axis is long, a block ends with it, so that it is one run for every
+ * port; sums want multiples of 16, and an end at each multiple of 4,096. */
+static int64_t piece_at(const cpu_row_walk *w, int64_t at, int64_t left) {
+  const cpu_space *fold = w->fold;
+  int64_t n = left < CPU_LANES ? left : CPU_LANES, last = fold->rank - 1;
+  if (last < 1 || fold->points <= CPU_LANES) return n;
+  int64_t ext = fold->ext[last], run = ext - at % ext;
+  if (ext < CPU_LANES / 2 || ext % 16 != 0) return n;
+  int64_t pieces = (run + CPU_LANES - 1) / CPU_LANES;
+  run = (run / pieces + 15) / 16 * 16;
+  if (n > run) n = run;
+  return n < 4096 - at % 4096 ? n : 4096 - at % 4096;
+}
+
 tsh_status cpu_rows_pass(cpu_run *run, cpu_row_walk *w, const cpu_phase *ph,
                          int64_t from, int64_t count) {
   int64_t all = w->fold->points, left = count;
@@ -74,7 +89,7 @@ tsh_status cpu_rows_pass(cpu_run *run, cpu_row_walk *w, const cpu_phase *ph,
     w->at.p = w->row.p * all;
   }
   do {
-    int64_t n = left < CPU_LANES ? left : CPU_LANES;
+    int64_t n = piece_at(w, from + count - left, left);
     if (cpu_cancelled(run)) return TSH_ECANCELLED;
     cpu_aim_spills(run, w->code, all, from + count - left);
     left -= n;

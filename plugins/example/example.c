@@ -13,8 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NAME (OPAQUE ? "opaque" : "example")
-
 /* ---- memory of the machine ---------------------------------------------- */
 static uint64_t machine_memory(void) {
   long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
@@ -69,7 +67,7 @@ static uint32_t count(tsh_err *err) {
 }
 
 static tsh_status no_device(uint32_t index, tsh_err *err) {
-  return kit_fail(err, TSH_ENODEV, "no %s:%u, there are %d", NAME, index,
+  return kit_fail(err, TSH_ENODEV, "no %s:%u, there are %d", EX_NAME, index,
                   EX_DEVICES);
 }
 
@@ -77,7 +75,7 @@ static tsh_status props(uint32_t index, tsh_props *out, tsh_err *err) {
   if (index >= EX_DEVICES) return no_device(index, err);
   tsh_props p = {
       .kind = TSH_CPU,
-      .uuid = {'t', 's', 'h', OPAQUE, (uint8_t)index},
+      .uuid = {'t', 's', 'h', EX_NAME[0], (uint8_t)index},
       .memory = memory_limit(),
       .max_args = EX_MAX_ARGS,
       .max_insts = EX_MAX_INSTS,
@@ -93,7 +91,7 @@ static tsh_status props(uint32_t index, tsh_props *out, tsh_err *err) {
       .compile_us = 2,
       .launch_us = 0.2,
   };
-  snprintf(p.name, sizeof p.name, "%s, point by point", NAME);
+  snprintf(p.name, sizeof p.name, "%s, point by point", EX_NAME);
   p.size = known(out->size, sizeof p);
   memcpy(out, &p, p.size);
   return TSH_OK;
@@ -204,7 +202,7 @@ static const tsh_plugin table = {
     .size = sizeof table,
     .major = TSH_ABI_MAJOR,
     .minor = TSH_ABI_MINOR,
-    .name = OPAQUE ? "opaque" : "example",
+    .name = EX_NAME,
     .version = "0.1",
     .count = count,
     .props = props,

@@ -4,25 +4,28 @@
  * program.c  compiles a kernel
  * run.c      checks and runs launches
  * ops.c      what each op does, expanded from the op table
- * direct.c   memory and queue of a device that finishes work inside submit
- * opaque.c   the same of one whose memory the host cannot see and whose work
- *            waits (built with -DOPAQUE=1, as a second plugin)
- * batch.c    what opaque.c keeps of a batch that waits */
+ * direct.c   memory and queue of a device that finishes work inside submit */
 #ifndef EXAMPLE_H
 #define EXAMPLE_H
 
 #include "kit.h"
 #include "tsh_plugin.h"
 
-#ifndef OPAQUE
-#define OPAQUE 0
+#if OPAQUE
+/* Built a second time with -DOPAQUE=1, with opaque.c for direct.c: a device
+ * whose memory the host cannot see and whose work waits; batch.c is what it
+ * keeps of a batch. The template that is installed has nothing of this. */
+#define EX_NAME "opaque"
+enum { EX_MAX_PHASES = 1 };
+#else
+#define EX_NAME "example"
+enum { EX_MAX_PHASES = 256 };
 #endif
 
 enum {
   EX_DEVICES = 2,
   EX_MAX_ARGS = 64,
   EX_MAX_INSTS = 256,
-  EX_MAX_PHASES = OPAQUE ? 1 : EX_MAX_INSTS,
   EX_ALIGN = 64,
   EX_BLOCK = 128, /* points that an instruction handles in one go */
   EX_LANES = 16,  /* of a fold, see the op table */
@@ -138,7 +141,8 @@ static inline const tsh_launch *ex_launch(const tsh_batch *b, uint32_t i) {
                               (size_t)i * b->launch_size);
 }
 
-/* ---- batches that wait: batch.c, for opaque.c only ----------------------- */
+#if OPAQUE
+/* ---- batches that wait: batch.c ------------------------------------------ */
 typedef struct ex_batch ex_batch;
 struct ex_batch {
   ex_batch *next;
@@ -151,23 +155,26 @@ struct ex_batch {
 ex_batch *ex_batch_new(const tsh_batch *batch, uint64_t ticket);
 void ex_batch_free(ex_batch *batch); /* NULL is fine */
 
-/* ---- memory and queue: direct.c or opaque.c ------------------------------ */
+#endif
+/* ---- memory and queue ---------------------------------------------------- */
 struct tsh_buf {
   char *data;
   uint64_t bytes;
-  tsh_buf *next; /* opaque.c only, as what follows */
+#if OPAQUE
+  tsh_buf *next;
   uint64_t last; /* once freed: the ticket that may still use it */
   int freed;
+#endif
 };
-
-typedef struct ex_queue ex_queue; /* opaque.c only */
 
 struct tsh_dev {
   const uint32_t *cancel;
   uint64_t limit; /* bytes that all buffers together may take */
   uint64_t used, peak;
   uint64_t ticket; /* of the last submit */
-  ex_queue *queue;
+#if OPAQUE
+  struct ex_queue *queue;
+#endif
 };
 
 tsh_status ex_queue_open(tsh_dev *dev, tsh_err *err);

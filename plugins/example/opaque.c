@@ -21,6 +21,7 @@
 
 /* The thread touches only what the lock guards, and of a batch that is wanted
  * and not done everything. All else is the caller's alone. */
+typedef struct ex_queue ex_queue;
 struct ex_queue {
   char *base;
   uint64_t size;

@@ -91,11 +91,14 @@ static int slot_of(int dtype) {
 #define TYPES_FOLD(takes)           0 FOLD_##takes(BIT_OF, )
 #define TYPES_MOVE(takes)           0 /* never compiled */
 #define TYPES_CALL(takes)           0 /* this device has none */
-/* The opaque device stores and converts bf16 but has no other op on it: what it
- * lacks is computed by cpu. */
+/* What a device lacks is computed by cpu. */
+#if OPAQUE
+/* bf16 is stored and converted here, and that is all. */
 #define LACKS(id)                                                              \
-  (OPAQUE && (id) != TSH_OP_cast && (id) != TSH_OP_copy ? TSH_BIT(TSH_bf16)    \
-                                                        : 0u)
+  ((id) != TSH_OP_cast && (id) != TSH_OP_copy ? TSH_BIT(TSH_bf16) : 0u)
+#else
+#define LACKS(id) 0u
+#endif
 #define ROW(id, name, class, arity, takes, ...)                                \
   [id] = ((id) == TSH_OP_random ? TSH_BIT(TSH_i64) : (TYPES_##class(takes))) & \
          ~LACKS(id),

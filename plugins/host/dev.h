@@ -51,6 +51,9 @@ typedef struct {
   const char *version;
 } dev_plugin_info;
 int dev_plugin_at(dev_set *set, uint32_t i, dev_plugin_info *out);
+/* Folders in which plugin files are looked for, in this order; NULL past the
+ * last. Some need not exist. Borrowed. */
+const char *dev_folder_at(const dev_set *set, uint32_t i);
 
 typedef struct {
   const char *name, *scheme; /* name NULL: the plugin has no device */

@@ -76,12 +76,14 @@ static tsh_status add_folder(dev_set *set, const char *folder, int told,
   char full[PATH_MAX];
   struct dirent **names = NULL;
   tsh_status rc = TSH_OK;
-  int n = -1;
+  int n = -1, why;
   if (realpath(folder, full)) n = scandir(full, &names, is_plugin, by_bytes);
-  if (n < 0 && errno == ENOMEM)
+  why = errno;
+  if (n < 0 && why == ENOMEM)
     return dev_fail(err, TSH_ENOMEM, "no memory to list %s", folder);
+  if (n >= 0 || !told) rc = dev_set_add_folder(set, n < 0 ? folder : full, err);
   if (n < 0)
-    return told ? dev_set_add(set, "", folder, strerror(errno), err) : rc;
+    return told ? dev_set_add(set, "", folder, strerror(why), err) : rc;
   for (int i = 0; i < n; i++) {
     if (rc == TSH_OK) rc = add_file(set, full, names[i]->d_name, err);
     free(names[i]);

@@ -18,6 +18,10 @@ int dev_plugin_at(dev_set *set, uint32_t i, dev_plugin_info *out) {
   return 1;
 }
 
+const char *dev_folder_at(const dev_set *set, uint32_t i) {
+  return i < set->nfolder ? set->folder[i] : NULL;
+}
+
 static int is_device(const dev_plugin *p) {
   return p->state != DEV_SHADOWED && p->scheme[0] != '\0';
 }

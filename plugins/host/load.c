@@ -11,10 +11,7 @@
 /* The table ends behind the mandatory entries at the least. */
 enum { MANDATORY_BYTES = offsetof(tsh_plugin, host_ptr) };
 
-static void refuse(dev_plugin *p, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void refuse(dev_plugin *p, const char *format, ...) {
+void dev_refuse(dev_plugin *p, const char *format, ...) {
   va_list args;
   va_start(args, format);
   vsnprintf(p->reason, sizeof p->reason, format, args);
@@ -59,18 +56,18 @@ static void copy_table(tsh_plugin *own, const tsh_plugin *theirs) {
 static void accept_table(dev_plugin *p, const tsh_plugin *theirs) {
   const char *hole;
   if (!theirs) {
-    refuse(p, "tsh_plugin_query gave no table");
+    dev_refuse(p, "tsh_plugin_query gave no table");
   } else if (!speaks(theirs->major, theirs->minor)) {
-    refuse(p, "it is made for plugin ABI %u.%u, this tsh has %u.%u",
-           theirs->major, theirs->minor, TSH_ABI_MAJOR, TSH_ABI_MINOR);
+    dev_refuse(p, "it is made for plugin ABI %u.%u, this tsh has %u.%u",
+               theirs->major, theirs->minor, TSH_ABI_MAJOR, TSH_ABI_MINOR);
   } else if (theirs->size < MANDATORY_BYTES) {
-    refuse(p, "its table has %u bytes, the mandatory entries need %u",
-           (unsigned)theirs->size, (unsigned)MANDATORY_BYTES);
+    dev_refuse(p, "its table has %u bytes, the mandatory entries need %u",
+               (unsigned)theirs->size, (unsigned)MANDATORY_BYTES);
   } else {
     copy_table(&p->table, theirs);
     hole = missing(&p->table);
     if (hole) {
-      refuse(p, "its table has no entry '%s'", hole);
+      dev_refuse(p, "its table has no entry '%s'", hole);
       return;
     }
     snprintf(p->version, sizeof p->version, "%.*s", (int)sizeof p->version - 1,
@@ -88,12 +85,12 @@ static void refuse_dl(dev_plugin *p) {
   if (!text) text = "it could not be opened";
   if (strncmp(text, p->path, n) == 0 && strncmp(text + n, ": ", 2) == 0)
     text += n + 2;
-  refuse(p, "%s", text);
+  dev_refuse(p, "%s", text);
 }
 
 static dev_query open_file(dev_plugin *p) {
   if (!dev_file_whole(p->path)) {
-    refuse(p, "the file is cut short");
+    dev_refuse(p, "the file is cut short");
     return NULL;
   }
   /* NOW: a missing symbol is an error here, not in the middle of a training.
@@ -109,9 +106,18 @@ static dev_query open_file(dev_plugin *p) {
   return query;
 }
 
+void dev_load_here(dev_plugin *p, int steps) {
+  dev_query query = p->query ? p->query : open_file(p);
+  const tsh_plugin *table;
+  if (!query) return;
+  dev_step(steps, DEV_STEP_OPENED);
+  table = query(TSH_ABI_MAJOR, TSH_ABI_MINOR);
+  dev_step(steps, DEV_STEP_ASKED);
+  accept_table(p, table);
+}
+
 void dev_load(dev_plugin *p) {
-  dev_query query;
   if (p->state != DEV_NOT_LOADED) return;
-  query = p->query ? p->query : open_file(p);
-  if (query) accept_table(p, query(TSH_ABI_MAJOR, TSH_ABI_MINOR));
+  if (!p->query && dev_file_whole(p->path)) dev_probe_file(p);
+  if (p->state == DEV_NOT_LOADED) dev_load_here(p, -1);
 }

@@ -77,6 +77,18 @@ tsh_status dev_set_add(dev_set *set, const char *scheme, const char *path,
   return TSH_OK;
 }
 
+tsh_status dev_set_add_folder(dev_set *set, const char *path, tsh_err *err) {
+  char *copy, **more;
+  for (uint32_t i = 0; i < set->nfolder; i++)
+    if (strcmp(set->folder[i], path) == 0) return TSH_OK;
+  more = realloc(set->folder, (set->nfolder + 1) * sizeof *more);
+  if (more) set->folder = more;
+  copy = more ? dev_text("%s", path) : NULL;
+  if (!copy) return dev_fail(err, TSH_ENOMEM, "no memory for a plugin path");
+  set->folder[set->nfolder++] = copy;
+  return TSH_OK;
+}
+
 /* The builtin is judged like any plugin, and its device 0 opened at once: all
  * that has no other place runs there. */
 static tsh_status add_builtin(dev_set *set, const dev_options *options,
@@ -120,6 +132,8 @@ void dev_set_free(dev_set *set) {
   if (!set) return;
   for (dev *d = set->last; d; d = d->before) dev_close(d);
   for (uint32_t i = 0; i < set->nplugin; i++) plugin_free(set->plugin[i]);
+  for (uint32_t i = 0; i < set->nfolder; i++) free(set->folder[i]);
+  free(set->folder);
   free(set->plugin);
   free(set);
 }

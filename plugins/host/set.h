@@ -40,6 +40,8 @@ struct dev {
 struct dev_set {
   dev_plugin **plugin; /* in the order found; 0 is the builtin */
   uint32_t nplugin, nopen;
+  char **folder; /* that were looked into, each once */
+  uint32_t nfolder;
   int listed; /* every plugin was loaded and counted once */
   dev *last;  /* opened last */
   uint32_t cancel;
@@ -59,12 +61,24 @@ tsh_status dev_call_end(const char *who, const char *entry, tsh_status rc,
 /* find.c: lists every *.so of the search path with dev_set_add. */
 tsh_status dev_find(dev_set *set, const char *path, tsh_err *err);
 
+/* registry.c: remembers a folder. */
+tsh_status dev_set_add_folder(dev_set *set, const char *path, tsh_err *err);
+
 /* registry.c: lists a file. problem: why it can't be a plugin, or NULL. */
 tsh_status dev_set_add(dev_set *set, const char *scheme, const char *path,
                        const char *problem, tsh_err *err);
 
-/* load.c: leaves the plugin DEV_LOADED or DEV_REFUSED. */
+/* load.c: leaves the plugin DEV_LOADED or DEV_REFUSED. _here does it in this
+ * process, come what may; steps: a descriptor that hears of each, or -1. */
 void dev_load(dev_plugin *p);
+void dev_load_here(dev_plugin *p, int steps);
+void dev_refuse(dev_plugin *p, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* probe.c: refuses a file that would not let the process live. */
+enum { DEV_STEP_OPENED = 'o', DEV_STEP_ASKED = 'q', DEV_STEP_DONE = 'd' };
+void dev_probe_file(dev_plugin *p);
+void dev_step(int out, char step);
 
 /* device.c; all take a loaded plugin. */
 tsh_status dev_count(dev_plugin *p, tsh_err *err);

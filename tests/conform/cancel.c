@@ -8,7 +8,7 @@
 #include "cf.h"
 
 /* FOLDED points a row; every row sums the same numbers. */
-enum { FOLDED = 1 << 16, SHORT = 1000, TRIES = 3 };
+enum { FOLDED = 1 << 16, SHORT = 1000 };
 #define SOON (200 * CF_MS)  /* from the word being set to the answer */
 #define LONG (1500 * CF_MS) /* wanted of the long job */
 #define LESS (600 * CF_MS)  /* the same for the self-test; enough */
@@ -65,12 +65,20 @@ static int64_t time_of(cf *t, job *b, int64_t rows) {
 
 enum { MOST = 1 << 20 };
 
+/* The machine may be busy with others: of what takes time the best of a few
+ * tries counts. A fault that makes each one slow is found by three, too. */
+static int tries(const cf *t) { return t->quiet ? 3 : 10; }
+
 /* Finds how many rows make the job long, and how many a launch may have. */
 static int size_up(cf *t, job *b) {
   int64_t rows = 16, ns, most = (int64_t)(t->props.max_loop / FOLDED);
   if (most > MOST) most = MOST;
   while ((ns = time_of(t, b, rows)) >= 0 && ns < 60 * CF_MS && rows * 2 <= most)
     rows *= 2;
+  for (int i = 0; i < 3 && ns >= 0; i++) {
+    int64_t again = time_of(t, b, rows);
+    if (again < ns) ns = again;
+  }
   if (ns < 0) return 0;
   b->span = t->quiet ? LESS : LONG;
   b->rows = (int64_t)((double)rows * (double)b->span / (double)ns);
@@ -155,32 +163,39 @@ static void check_left(cf *t, job *b, const cf_outcome *o) {
   cf_mem_check(t, b->old, "the UPDATE behind a stop has begun");
 }
 
-/* The machine may be busy with others: the best of a few tries counts. */
+/* A job may be done before the word is set, where that thread had to wait for
+ * its turn; this says nothing, and the next try sets it sooner. What runs on for
+ * long after it has ignored the word. */
 static void run_stop(cf *t, job *b, const char *name, int64_t delay) {
   int64_t best = INT64_MAX;
   if (!cf_begin(t, "cancel/%s", name)) return;
-  for (int i = 0; i < TRIES && best > SOON; i++) {
+  for (int i = 0; i < tries(t) && best > SOON; i++) {
     cf_outcome o;
     int64_t ns;
     cf_mem_fill(b->a, 0x3c);
     cf_mem_up(t, b->a);
     ns = stop(t, b->j, b->n, delay, &o);
+    if (delay > 0 && o.rc == TSH_OK && ns <= SOON) {
+      cf_fill(b->old, CF_NEAR1, 0);
+      cf_mem_up(t, b->old);
+      delay = delay / 2 + 1;
+      continue;
+    }
     if (ns < best) best = ns;
     check_left(t, b, &o);
   }
-  cf_check(t, best <= SOON, "the stop takes %d ms", (int)(best / CF_MS));
+  cf_check(t, best <= SOON, "the stop takes %lld ms",
+           (long long)(best / CF_MS));
   cf_end(t);
 }
 
-/* While the job runs a poll and a short wait come back soon. */
-static void run_poll(cf *t, job *b) {
+/* The longest of a few waits for a job that runs, in ns. */
+static int64_t poll(cf *t, job *b) {
   static const uint64_t timeouts[3] = {0, 50 * CF_MS, 0};
   uint64_t ticket;
   int64_t worst = 0;
   tsh_err err;
-  tsh_status rc;
-  if (!cf_begin(t, "cancel/poll")) return;
-  rc = cf_submit(t, b->j, b->n, &ticket, &err);
+  tsh_status rc = cf_submit(t, b->j, b->n, &ticket, &err);
   cf_check(t, rc == TSH_OK, "submit: %s", err.text);
   for (int i = 0; i < 3 && rc == TSH_OK; i++) {
     int64_t ns = cf_now();
@@ -192,8 +207,6 @@ static void run_poll(cf *t, job *b) {
     cf_check(t, got == TSH_OK || got == TSH_EPENDING, "wait: %s",
              cf_status_name(got));
   }
-  cf_check(t, worst <= SOON, "a wait of at most 50 ms takes %d ms",
-           (int)(worst / CF_MS));
   set(t, 1);
   if (rc == TSH_OK) rc = cf_wait(t, ticket, &err);
   set(t, 0);
@@ -201,6 +214,19 @@ static void run_poll(cf *t, job *b) {
            cf_status_name(rc));
   cf_fill(b->old, CF_NEAR1, 0); /* as the later cases find it */
   cf_mem_up(t, b->old);
+  return worst;
+}
+
+/* While the job runs a poll and a short wait come back soon. */
+static void run_poll(cf *t, job *b) {
+  int64_t best = INT64_MAX;
+  if (!cf_begin(t, "cancel/poll")) return;
+  for (int i = 0; i < tries(t) && best > SOON; i++) {
+    int64_t ns = poll(t, b);
+    if (ns < best) best = ns;
+  }
+  cf_check(t, best <= SOON, "a wait of at most 50 ms takes %d ms",
+           (int)(best / CF_MS));
   cf_end(t);
 }
 
@@ -210,7 +236,7 @@ static void run_row(cf *t, job *b) {
       t->props.max_loop < INT32_MAX ? (int64_t)t->props.max_loop : INT32_MAX;
   int64_t best = INT64_MAX, points = b->rows * (b->n - 2) * FOLDED;
   if (!cf_begin(t, "cancel/row")) return;
-  for (int i = 0; i < TRIES && best > SOON; i++) {
+  for (int i = 0; i < tries(t) && best > SOON; i++) {
     cf_outcome o;
     cf_job j;
     int64_t ns;

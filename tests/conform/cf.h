@@ -17,6 +17,7 @@ enum { CF_ARGS = 12, CF_INSTS = 128, CF_SCALARS = 8, CF_JOBS = 72 };
 typedef struct {
   const tsh_plugin *p;
   const tsh_plugin *(*query)(uint32_t major, uint32_t minor);
+  const char *path; /* of the file */
   uint32_t index;
   tsh_dev *dev;
   tsh_props props;
@@ -53,6 +54,11 @@ void cf_watch(cf *t); /* a crash or a hang inside t ends with a report */
 int64_t cf_now(void); /* ns, monotonic */
 void cf_sleep(int64_t ns);
 void cf_err_init(tsh_err *err);
+
+/* ---- the file (symbols.c) ----------------------------------------------- */
+/* How many symbols a 64-bit ELF library exports, -1: it can't be read. other:
+ * the name of one that is not tsh_plugin_query, or "". */
+int cf_symbols(const char *path, char *other, size_t size);
 
 /* ---- the op table as rows (table.c) ------------------------------------- */
 enum { CF_MAP = 1, CF_FOLD, CF_MOVE, CF_CALL };
@@ -270,7 +276,7 @@ void cf_close(cf *t);
 int cf_run_groups(cf *t, const char *words);
 
 /* ---- the detector's own test (selftest.c, fault.c) ---------------------- */
-/* X(name, groups that must find it) */
+/* X(name, groups each of which must find it) */
 #define CF_FAULTS(X)                                                           \
   X(store_is_skipped, "queue")                                                 \
   X(one_ulp_off, "dot")                                                        \
@@ -292,6 +298,12 @@ int cf_run_groups(cf *t, const char *words);
   X(copy_loses_the_last_byte, "memory")                                        \
   X(huge_alloc_is_accepted, "memory")                                          \
   X(malformed_is_accepted, "refuse")                                           \
+  X(call_is_one_bit_off, "call")                                               \
+  X(call_writes_beside, "call order")                                          \
+  X(bad_position_is_missed, "call")                                            \
+  X(bad_position_is_misnamed, "call")                                          \
+  X(order_is_swapped, "order")                                                 \
+  X(scan_loses_its_carry, "order")                                             \
   X(query_refuses_versions, "load")                                            \
   X(props_change, "load")                                                      \
   X(mandatory_op_is_missing, "load")
@@ -304,6 +316,9 @@ enum { CF_FAULT_none, CF_FAULTS(CF_X) CF_NFAULT };
  * at a time. fault 0 plants none. */
 const tsh_plugin *cf_fault_table(const tsh_plugin *real, int fault);
 const tsh_plugin *cf_fault_query(uint32_t major, uint32_t minor);
+
+/* Has a CALL op run since cf_fault_table? */
+int cf_fault_saw_call(void);
 
 /* Every planted fault must be found: one case each. 1 when all are. */
 int cf_selftest(const cf *t);

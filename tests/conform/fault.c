@@ -6,12 +6,14 @@
 
 #include "cf.h"
 
-/* What has to be known of a program: its first STORE. */
+/* What has to be known of a program: its first STORE, or its CALL op and the
+ * argument that this writes. */
 typedef struct note {
   struct note *next;
   tsh_prog *prog;
   uint32_t arg;
   int rank, dtype, stores, sums; /* rank of the space; sums: has a FOLD sum */
+  int call;                      /* 0: none */
 } note;
 
 static struct {
@@ -19,13 +21,15 @@ static struct {
   tsh_plugin table;
   int fault;
   uint32_t calls;
+  uint64_t call_launches;
   uint64_t tickets;
   tsh_err kept; /* an error to be reported by wait */
   int keeps;    /* how often */
   uint64_t kept_ticket;
   note *notes;
   uint32_t op_types[TSH_NOPS];
-  uint32_t word; /* a cancel word that nobody sets */
+  uint32_t word;    /* a cancel word that nobody sets */
+  uint32_t *cancel; /* the one that the tests set */
 } f;
 
 #define PLANTED(name) (f.fault == CF_FAULT_##name)
@@ -43,6 +47,12 @@ static void take_note(const tsh_kernel *k, tsh_prog *prog) {
   n->next = f.notes;
   n->rank = k->rank;
   f.notes = n;
+  n->call = k->op;
+  if (n->call && k->narg) {
+    n->arg = k->narg - 1u;
+    n->dtype = k->arg_dtype[n->arg];
+    n->stores = 1;
+  }
   for (int i = k->ninst - 1; i >= 0; i--) {
     const tsh_inst *in = inst_at(k, i);
     n->sums |= in->op == TSH_OP_sum;
@@ -125,6 +135,25 @@ static int has_empty_fold(const tsh_launch *l) {
   return n && l->extent && l->extent[n->rank - 1] == 0;
 }
 
+static void swap(tsh_dev *dev, const tsh_launch *l) {
+  uint8_t a[8], b[8];
+  if (!element(dev, l, 0, a, 0) || !element(dev, l, 1, b, 0)) return;
+  element(dev, l, 0, b, 1);
+  element(dev, l, 1, a, 1);
+}
+
+/* Of a scan the first element that has a block of 16 before it. */
+static void spoil_call(tsh_dev *dev, const tsh_launch *l, int op) {
+  f.call_launches++;
+  int is_scan = op == TSH_OP_cumsum || op == TSH_OP_cumprod;
+  int is_order = op == TSH_OP_sort || op == TSH_OP_argsort ||
+                 op == TSH_OP_argtopk || op == TSH_OP_nonzero;
+  if (PLANTED(call_is_one_bit_off)) flip(dev, l, 0);
+  if (PLANTED(call_writes_beside)) flip(dev, l, -1);
+  if (PLANTED(order_is_swapped) && is_order) swap(dev, l);
+  if (PLANTED(scan_loses_its_carry) && is_scan) flip(dev, l, 16);
+}
+
 static void spoil_result(tsh_dev *dev, const tsh_launch *l) {
   const note *n = note_of(l->prog);
   if (PLANTED(one_ulp_off)) flip(dev, l, 0);
@@ -132,6 +161,7 @@ static void spoil_result(tsh_dev *dev, const tsh_launch *l) {
   if (PLANTED(empty_fold_is_not_the_start) && has_empty_fold(l))
     flip(dev, l, 0);
   if (PLANTED(writes_beside_the_view)) flip(dev, l, -1);
+  if (n && n->call) spoil_call(dev, l, n->call);
 }
 
 /* ---- the queue ---------------------------------------------------------- */
@@ -151,6 +181,7 @@ static tsh_status finish(tsh_dev *dev, const tsh_batch *b, tsh_err *err) {
 }
 
 static void begin_updates(tsh_dev *dev, const tsh_batch *b) {
+  uint32_t set = __atomic_exchange_n(f.cancel, 0, __ATOMIC_RELAXED);
   for (uint32_t i = 0; i < b->nlaunch; i++) {
     tsh_launch l = *launch_at(b, i);
     tsh_batch one = {.size = sizeof one,
@@ -162,14 +193,15 @@ static void begin_updates(tsh_dev *dev, const tsh_batch *b) {
     l.size = sizeof l;
     l.flags = 0;
     l.nafter = 0;
-    f.word = 0;
     finish(dev, &one, &err);
   }
+  __atomic_store_n(f.cancel, set, __ATOMIC_RELAXED);
 }
 
 static void spoil_error(tsh_dev *dev, const tsh_batch *b, tsh_err *err) {
   if (PLANTED(wrong_launch_in_error)) err->launch++;
   if (PLANTED(wrong_element_in_error)) err->at++;
+  if (PLANTED(bad_position_is_misnamed)) err->at++;
   if (PLANTED(update_begins_after_error)) begin_updates(dev, b);
   if (err->code == TSH_ECANCELLED && PLANTED(cancel_is_slow))
     cf_sleep(400 * CF_MS);
@@ -204,6 +236,7 @@ static tsh_status fault_submit(tsh_dev *dev, const tsh_batch *b,
   err->ticket = 0;
   spoil_error(dev, b, err);
   if (PLANTED(error_is_forgotten)) return TSH_OK;
+  if (PLANTED(bad_position_is_missed) && rc == TSH_EINDEX) return TSH_OK;
   if (PLANTED(wrong_ticket_in_error) || PLANTED(error_is_reported_twice))
     return keep_error(err, *ticket);
   return rc;
@@ -238,6 +271,7 @@ static tsh_status fault_open(uint32_t index, const tsh_host *host,
                              tsh_dev **out, tsh_err *err) {
   static tsh_host deaf;
   deaf = (tsh_host){.size = sizeof deaf, .cancel = &f.word};
+  f.cancel = (uint32_t *)(uintptr_t)host->cancel;
   return f.real->open(index, PLANTED(cancel_is_ignored) ? &deaf : host, out,
                       err);
 }
@@ -264,6 +298,8 @@ static tsh_status fault_copy(tsh_dev *dev, const tsh_copy *copy, tsh_err *err) {
   return f.real->copy(dev, &c, err);
 }
 
+int cf_fault_saw_call(void) { return f.call_launches > 0; }
+
 const tsh_plugin *cf_fault_query(uint32_t major, uint32_t minor) {
   if (PLANTED(query_refuses_versions) &&
       (major != TSH_ABI_MAJOR || minor > TSH_ABI_MINOR))
@@ -279,6 +315,7 @@ const tsh_plugin *cf_fault_table(const tsh_plugin *real, int fault) {
   f.fault = fault;
   f.keeps = 0;
   f.tickets = 0;
+  f.call_launches = 0;
   f.table.props = fault_props;
   f.table.open = fault_open;
   f.table.alloc = fault_alloc;

@@ -21,6 +21,19 @@ static void run_query(cf *t) {
   cf_end(t);
 }
 
+static void run_symbols(cf *t) {
+  char other[128];
+  int n;
+  if (!cf_begin(t, "load/symbols")) return;
+  n = cf_symbols(t->path, other, sizeof other);
+  if (n >= 0) /* of another format nothing is known */
+    cf_check(t, n == 1 && !*other,
+             "exports %d symbols, %s%samong them; tsh_plugin_query alone may "
+             "be: compile with -fvisibility=hidden",
+             n, other, *other ? " " : "");
+  cf_end(t);
+}
+
 static void run_table(cf *t) {
   const tsh_plugin *p = t->p;
   if (!cf_begin(t, "load/table")) return;
@@ -51,12 +64,12 @@ static void run_cheap(cf *t) {
   tsh_err err;
   tsh_props props;
   uint32_t n;
-  int64_t start;
+  int64_t best = INT64_MAX; /* the machine may be busy with others */
   if (!cf_begin(t, "load/cheap")) return;
   cf_err_init(&err);
   n = t->p->count(&err);
-  start = cf_now();
   for (int i = 0; i < 50; i++) {
+    int64_t start = cf_now(), ns;
     memset(&props, 0x5a, sizeof props);
     props.size = sizeof props;
     cf_err_init(&err);
@@ -69,10 +82,11 @@ static void run_cheap(cf *t) {
                  props.storage == t->props.storage &&
                  memcmp(props.uuid, t->props.uuid, 16) == 0,
              "props change");
+    ns = cf_now() - start;
+    if (ns < best) best = ns;
   }
-  start = (cf_now() - start) / 50;
-  cf_check(t, start < 5 * CF_MS, "count and props take %lld us",
-           (long long)(start / 1000));
+  cf_check(t, best < 5 * CF_MS, "count and props take %lld us",
+           (long long)(best / 1000));
   cf_end(t);
 }
 
@@ -203,6 +217,7 @@ static void run_mandatory(cf *t) {
 
 void cf_test_load(cf *t) {
   run_query(t);
+  run_symbols(t);
   run_table(t);
   run_cheap(t);
   run_thread(t);

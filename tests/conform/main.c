@@ -129,6 +129,7 @@ int main(int argc, char **argv) {
     fputs(usage, stderr);
     return USAGE;
   }
+  t.path = o.path;
   t.index = o.device;
   t.only = o.only;
   t.list = o.list;

@@ -1,9 +1,11 @@
 /* selftest.c - are the tests any good? The evaluator against known answers,
  * then the groups against a plugin into which one fault at a time is planted:
  * each must be found, and none where none is. */
+#include <dlfcn.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cf.h"
@@ -107,6 +109,17 @@ static int blocks_are_right(void) {
   return sum_of(x, N) == 1 + 6 * 0x1p-24;
 }
 
+/* The C library exports much; a file that is not there, nothing; this plugin
+ * its entry. */
+static int symbols_are_counted(const cf *t) {
+  char other[64];
+  Dl_info c;
+  if (!dladdr((void *)(uintptr_t)strtoull, &c)) return 0;
+  return cf_symbols(c.dli_fname, other, sizeof other) > 100 && *other &&
+         cf_symbols("/nonexistent", other, sizeof other) == -1 &&
+         cf_symbols(t->path, other, sizeof other) == 1 && !*other;
+}
+
 /* ---- the groups --------------------------------------------------------- */
 #define CF_X(name, doc) #name,
 static const char *const groups[] = {CF_GROUPS(CF_X)};
@@ -147,6 +160,7 @@ int cf_selftest(const cf *t) {
   count(&s, conversions_are_right(), "evaluator/conversions");
   count(&s, lanes_are_right(), "evaluator/lanes");
   count(&s, blocks_are_right(), "evaluator/blocks");
+  count(&s, symbols_are_counted(t), "symbols");
   for (int g = 0; g < NGROUP; g++) {
     char what[64];
     int used = 0;
@@ -158,10 +172,16 @@ int cf_selftest(const cf *t) {
     count(&s, before[g] == 0, what);
   }
   for (int i = 1; i < CF_NFAULT; i++) {
-    uint64_t known = 0; /* what fails anyway is no discovery */
-    for (int g = 0; g < NGROUP; g++)
-      if (is_named(rows[i].groups, groups[g])) known += before[g];
-    count(&s, failures(t, i, rows[i].groups) > known, rows[i].name);
+    int found = 1, idle = 0; /* what fails anyway is no discovery */
+    for (int g = 0; g < NGROUP; g++) {
+      if (!is_named(rows[i].groups, groups[g])) continue;
+      found &= failures(t, i, groups[g]) > before[g];
+      idle |= is_named("call order", groups[g]) && !cf_fault_saw_call();
+    }
+    if (idle)
+      printf("skip  selftest/%s: the device has no such op\n", rows[i].name);
+    else
+      count(&s, found, rows[i].name);
   }
   printf("%" PRIu64 " passed, %" PRIu64 " failed\n", s.passed, s.failed);
   return s.failed == 0;

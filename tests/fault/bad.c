@@ -2,13 +2,15 @@
  * lists the switches. Without one it is a sound plugin of two devices whose
  * memory is the host's and whose programs do nothing.
  *
- * TSH_TEST_MARKER names a file; what happens to the library is appended there:
- * "loaded", "open 0", "close 0". */
+ * TSH_TEST_MARKER names a file; what happens to the library in the process of
+ * number TSH_TEST_HOST is appended there: "loaded", "open 0", "close 0". */
 #include "tsh_plugin.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifndef MAJOR
 #define MAJOR TSH_ABI_MAJOR
@@ -30,14 +32,19 @@ struct tsh_dev {
 };
 
 static void mark(const char *what, uint32_t index) {
-  const char *path = getenv("TSH_TEST_MARKER");
-  FILE *f = path ? fopen(path, "a") : NULL;
+  const char *path = getenv("TSH_TEST_MARKER"), *host = getenv("TSH_TEST_HOST");
+  FILE *f = path && host && atol(host) == getpid() ? fopen(path, "a") : NULL;
   if (!f) return;
   fprintf(f, "%s %u\n", what, (unsigned)index);
   fclose(f);
 }
 
-__attribute__((constructor)) static void loaded(void) { mark("loaded", 0); }
+__attribute__((constructor)) static void loaded(void) {
+#ifdef CRASHES_EARLY
+  raise(SIGSEGV);
+#endif
+  mark("loaded", 0);
+}
 
 static tsh_status fail(tsh_err *err, tsh_status code, const char *text) {
   err->code = code;
@@ -169,6 +176,9 @@ static tsh_status bad_compile(tsh_dev *dev, const tsh_kernel *kernel,
                               tsh_prog **out, tsh_err *err) {
   (void)dev;
   (void)kernel;
+#ifdef COMPILE_FAILS
+  return fail(err, TSH_EUNSUPPORTED, "the compiler of the device has no op 7");
+#endif
   *out = malloc(1);
   return *out ? TSH_OK : fail(err, TSH_ENOMEM, "no memory");
 }
@@ -227,13 +237,28 @@ TSH_EXPORT const tsh_plugin *tsh_plugin_qeury(uint32_t major, uint32_t minor);
 #define tsh_plugin_query tsh_plugin_qeury
 #endif
 
+#ifdef TWO_SYMBOLS
+TSH_EXPORT int tsh_plugin_quiet;
+int tsh_plugin_quiet = 1;
+#endif
+
 const tsh_plugin *tsh_plugin_query(uint32_t host_major, uint32_t host_minor) {
   (void)host_major;
   (void)host_minor;
   (void)bad_compile;
+#ifdef QUERY_CRASHES
+  raise(SIGSEGV);
+#elif defined QUERY_EXITS
+  exit(7);
+#elif defined QUERY_HANGS
+  for (;;) pause();
+#endif
 #ifdef NO_TABLE
   (void)table;
   return NULL;
+#elif defined WILD_TABLE
+  (void)table;
+  return (const tsh_plugin *)(uintptr_t)64;
 #else
   return &table;
 #endif

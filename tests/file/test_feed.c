@@ -30,7 +30,7 @@ static tsh_err err;
 static void make_file(void) {
   char head[16] = "something else";
   strcpy(path, "/tmp/tsh-feed-XXXXXX");
-  source = (file_rows){path, mkstemp(path), sizeof head, WIDTH * 4, 1};
+  source = (file_rows){path, mkstemp(path), sizeof head, WIDTH * 4, 1, 0};
   err.size = sizeof err;
   cr_assert(write(source.fd, head, sizeof head) == sizeof head);
   for (int i = 0; i < ROWS; i++) {

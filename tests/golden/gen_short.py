@@ -13,6 +13,7 @@ from fractions import Fraction
 import torch
 
 import gen
+import gen_nn
 
 TYPES = {'f16': torch.float16, 'bf16': torch.bfloat16, 'i8': torch.int8,
          'u8': torch.uint8, 'i16': torch.int16}
@@ -134,6 +135,34 @@ def short_fma(x, y, z):
     return (x.double() * y.double() + z.double()).to(torch.float32)
 
 
+def once(w, lua, f, names):
+    """What layers and losses give of halves: computed wide, rounded once. A
+    result in f32 may fall on the other side of a half's bound: 1 ulp. gelu far
+    below 0 has no digits in f32."""
+    for dtype in HALVES:
+        inputs = [read(w, n, dtype) for n in names]
+        y = f(*(t if 'gelu' in lua else t.double() for _, t in inputs))
+        where = ' '.join(f'{c}={full}' for c, (full, _) in zip('xyzw', inputs))
+        text = line(half(v, dtype) for v in y.flatten().tolist())
+        w.lines.append(f'case {lua}\t{where}\t1\t{dtype} '
+                       f'{gen.shape_text(y)} {text}')
+
+
+def layers(w):
+    """Layers, losses as they are by default, convolutions, pools."""
+    for lua, f, ulp, names in gen_nn.LAYERS + gen_nn.PICTURES:
+        if ulp != 0 and 'residual' not in lua:
+            once(w, lua, f, names)
+    for lua, f, _, names in gen_nn.losses():
+        if '"sum"' in lua or '"none"' in lua:
+            continue
+        text = gen_nn.WEIGHT_TEXT
+        once(w, lua.replace(text, text + ':cast(x.dtype)'), f, names)
+    for lua, _, f, _, names in gen.WINDOWS:
+        if 'groups' in lua or 'avg' in lua:
+            once(w, lua, f, names)
+
+
 def casts(w):
     for source, values in CASTS.items():
         if source in HALVES:
@@ -158,6 +187,7 @@ def main():
     for lua, kinds, f, ulp, names in gen.REDUCE + gen.MATMUL:
         row(w, lua, kinds, f, ulp, gen.tuple_of(names))
     casts(w)
+    layers(w)
     w.save()
 
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 typedef struct {
   const char *fault, *reason; /* "": accepted */
@@ -72,6 +73,35 @@ Test(load, a_table_without_the_mandatory_part_is_refused) {
   judge("size_short.so", bytes(offsetof(tsh_plugin, host_ptr) - 1));
   judge("no_table.so", "tsh_plugin_query gave no table");
   judge("no_compile.so", "its table has no entry 'compile'");
+}
+
+Test(load, what_would_end_the_process_is_refused) {
+  judge("opening_crashes.so",
+        "opening it crashed (signal 11, Segmentation fault)");
+  judge("query_crashes.so",
+        "its query crashed (signal 11, Segmentation fault)");
+  judge("table_wild.so",
+        "reading its table crashed (signal 11, Segmentation fault)");
+  judge("query_exits.so", "its query ended the process (exit code 7)");
+}
+
+Test(load, what_never_comes_back_is_refused, .timeout = 30) {
+  judge("query_hangs.so", "its query takes longer than 2 s");
+}
+
+/* A second set finds the library open, and asks no child. */
+Test(load, a_file_is_probed_once) {
+  char *folder = fake_folder();
+  dev_set *set;
+  fake_link(folder, "x.so", "good.so");
+  set = fake_set(folder);
+  fake_get(set, "x:0");
+  dev_set_free(set);
+  cr_assert_eq(waitpid(-1, NULL, WNOHANG), -1); /* the first one was reaped */
+  set = fake_set(folder);
+  fake_get(set, "x:0");
+  dev_set_free(set);
+  fake_remove(folder);
 }
 
 Test(load, a_library_without_the_entry_says_what_the_linker_says) {

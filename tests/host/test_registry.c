@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The error of a name that must be unknown, without "unknown device ". */
 static void unknown(dev_set *set, const char *name, const char *text) {
@@ -120,11 +121,14 @@ Test(registry, a_name_without_end_does_not_flood_the_error) {
 Test(registry, nothing_is_opened_before_its_scheme_is_named) {
   char *folder = fake_folder();
   char *marker = fake_path(folder, "marker"), *text;
+  char pid[32];
   dev_set *set;
   dev_plugin_info row;
   dev_info info;
   dev *d;
+  snprintf(pid, sizeof pid, "%d", (int)getpid());
   setenv("TSH_TEST_MARKER", marker, 1);
+  setenv("TSH_TEST_HOST", pid, 1); /* not where the file is probed */
   fake_link(folder, "x.so", "good.so");
   set = fake_set(folder);
   for (uint32_t i = 0; dev_plugin_at(set, i, &row); i++)

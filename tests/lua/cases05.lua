@@ -58,7 +58,13 @@ case("B045", "the plan key holds the dtype of every input", function()
       end
     end
   end
-  for _, dt in ipairs(kinds) do
+  eq(f(tensor({ 10, 20 }, "u16"), tensor({ 1, -2 }, "i8")), want)
+  eq(f(tensor({ 1, -2 }, "i8"), tensor({ 10, 20 }, "u16")),
+    { { 10, -20 }, { 20, -40 } })
+  eq(f(tensor({ 10, 20 }, "i64"), tensor({ 1, -2 }, "f16")), want)
+  eq(f(tensor({ 10, 20 }, "u8"), tensor({ 1, 254 }, "u8")),
+    { { 10, 20 }, { 2540, 5080 } })
+  for _, dt in ipairs { "f32", "f64", "i32", "i64", "f16", "bf16", "u8" } do
     local y = tensor({ 3, 4 }, dt) + tensor({ 1, 2 }, dt)
     dtype(y, dt)
     eq(y, { 4, 6 })
@@ -70,6 +76,7 @@ case("B047", "bitwise not feeding argmax in one kernel", function()
   eq(argmax(~t), 1)
   eq(argmax(~tensor({ 5, 1, 9, 1 }, "i32")), 2)
   eq(~tensor({ 0, 5, -1 }, "i32"), { -1, -6, 0 })
+  eq(~tensor({ 0, 255 }, "u8"), { 255, 0 })
   eq(~tensor({ false, true }), { true, false })
   eq(argmin(-tensor({ 1, 3, 3 }, "i32")), 2)
 end)
@@ -167,7 +174,7 @@ case("B059", "moving averages beside unrelated casts: no buffer too early",
     local g1, g2 = f64(i * 0.25), f64(3 - i)
     m1 = m1 + 0.5 * (g1 - m1)
     p = p - 0.125 * m1
-    local junk = (g2:cast("f32"):cast("f64") * 3):sum()
+    local junk = (g2:cast("bf16"):cast("f64") * 3):sum()
     m2 = m2 + 0.5 * (g2 - m2)
     p = p + 0.0625 * m2
     if i % 5 == 0 then junk:item() end

@@ -48,6 +48,24 @@ case("data", "tensors made from Lua values", function()
   check(peak() <= 96 * MIB, ("peak %d MiB"):format(peak() // MIB))
 end)
 
+-- Young collections find what a step with gradients of one's own leaves: the
+-- first full one is due above 64 MiB only.
+case("custom", "30 steps with custom gradients keep no intermediates", function()
+  local x, w = ones(8, 4, 64, 64), ones(4, 4, 3, 3)
+  local step = grad(function(v)
+    return sum(max_pool2d(conv2d(x, v, { padding = 1 }), 2))
+  end)
+  local function steps(n)
+    for _ = 1, n do w = w - 1e-6 * step(w); w[1]:sum():item() end
+  end
+  collectgarbage()
+  steps(4)
+  local before = live()
+  steps(26)
+  check(live() - before < 1 * MIB, ("%d KiB more"):format(
+    (live() - before) // 1024))
+end)
+
 case("ring", "100 x 1 MB over 6,000 steps stay below 250 MB", function()
   collectgarbage()
   local ring, one = {}, ones(250000)

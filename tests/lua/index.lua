@@ -290,4 +290,33 @@ case("limits", "of axes, and no element at all", function()
   fails(function() return softmax(tensor(1.0)) end, "has no axes")
 end)
 
+-- Elements that lie in turn are taken apart, and put in turn, by vectors of
+-- eight and four: rows of every length around them.
+case("pairs", "columns in turn, taken apart and joined", function()
+  for _, dtype in ipairs { "f32", "i32", "f64", "u8" } do
+    for n = 1, 37 do
+      local rows, a, b, joined = 3, {}, {}, {}
+      for r = 1, rows do
+        for i = 1, n do
+          local v = (r * 7 + i) % 50
+          a[#a + 1], b[#b + 1] = v + 2 * (v + 1), 2 * v + v + 1
+          joined[#joined + 1] = v + 1
+          joined[#joined + 1] = v + 2
+        end
+      end
+      local x = tensor(joined):cast(dtype):reshape(rows, n, 2) - 1
+      tsh.wait(x)
+      local even = x[{ {}, {}, { 1, 1 } }]:reshape(rows, n)
+      local odd = x[{ {}, {}, { 2, 2 } }]:reshape(rows, n)
+      local p, q = even + 2 * odd, 2 * even + odd
+      tsh.wait(p, q)
+      eq(p:reshape(rows * n), a)
+      eq(q:reshape(rows * n), b)
+      local both = cat({ (p - 2 * odd + 1):reshape(rows, n, 1),
+        (q - 2 * even + 1):reshape(rows, n, 1) }, 3)
+      eq(both:reshape(rows * n * 2), joined)
+    end
+  end
+end)
+
 done()

@@ -78,6 +78,62 @@ case("shuffles", "are uniform", function()
   for i = 1, 4 do check(math.abs(at[i] - 500) < 90, "place " .. i) end
 end)
 
+-- The order that 64 random bits for each row give, sorted here.
+local function order_of(key, rows)
+  local core = require "tsh.core"
+  local words, numbers, order = core.rand_key(key, 0, 2 * rows):table(), {}, {}
+  for i = 1, rows do
+    numbers[i] = words[i] * (1 << 32) + words[rows + i]
+    order[i] = i
+  end
+  table.sort(order, function(a, b) return numbers[a] < numbers[b] end)
+  return order
+end
+
+case("shuffles", "sort the random numbers of the key", function()
+  for key = 1, 3 do
+    local want = order_of(key, n)
+    local _, order = data.split(x, y, 1, key)
+    eq(order, want)
+    local at = 0
+    for _, yb in data.batches(x, y, 10, key) do
+      eq(yb, table.move(want, at + 1, at + #yb, 1, {}))
+      at = at + #yb
+    end
+  end
+end)
+
+case("shuffles", "are the same on every device", function()
+  local want = order_of(5, n)
+  for _, d in ipairs(tsh.devices()) do
+    if d.available then
+      local was = tsh.device(d.name)
+      local _, here = data.split(x, y, 1, 5)
+      local _, there = data.split(x:to(d.name), y:to(d.name), 1, 5)
+      tsh.device(was)
+      local _, far = data.split(x:to(d.name), y:to(d.name), 1, 5)
+      check(here.device == y.device and there.device == d.name
+        and far.device == d.name, d.name)
+      eq(here, want)
+      eq(there, want)
+      eq(far, want)
+    end
+  end
+end)
+
+case("shuffles", "of 60,000 rows cost less than 3 ms", function()
+  local clock = require("tsh.core").clock
+  local pictures, least = zeros(60000, 2), math.huge
+  for key = 1, 30 do
+    local t = clock()
+    data.batches(pictures, nil, 100, key)
+    least = math.min(least, clock() - t)
+  end
+  if not os.getenv("ASAN_OPTIONS") then
+    check(least < 0.003, ("%.2f ms"):format(least * 1e3))
+  end
+end)
+
 case("errors", "name the argument", function()
   fails(function() data.split(x, y[{ { 1, 5 } }], 0.5, 1) end, "103 rows")
   fails(function() data.split(x, y, 2, 1) end, "fraction")

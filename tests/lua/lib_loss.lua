@@ -120,7 +120,9 @@ case("halves", "are computed in f32 and rounded once", function()
         state = state })
       dtype(h, dt)
       dtype(new.mean, "f32")
-      dtype(nn.forward(nn.layer_norm(10), nn.init(nn.layer_norm(10), 1), z), dt)
+      local layer = nn.layer_norm(10)
+      dtype(nn.forward(layer, nn.init(layer, 1, { dtype = dt }), z), dt)
+      dtype(nn.forward(layer, nn.init(layer, 1), z), "f32") -- the widest
       dtype(grad(function(t) return cross_entropy(t, y) end)(z), dt)
     end
   end

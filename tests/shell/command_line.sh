@@ -153,6 +153,13 @@ has 'help lists words' "$out" 'tsh [OPTIONS] [run] FILE [ARGS]'
 run "$TSH" --version
 has 'version' "$out" 'tsh 0.'
 has 'version of Lua' "$out" 'Lua 5.4'
+editor=$("$TSH" doctor 2>/dev/null | grep '^editing')
+if [[ $editor = *readline* ]]; then
+  is 'licence of a build with readline' "$(sed -n 2p <<<"$out")" \
+    'this binary is linked with GNU readline and is distributed under GPL-3.0-or-later'
+else
+  is 'one line without readline' "$(wc -l <<<"$out")" 1
+fi
 run "$TSH" help matmul
 has 'help on a function' "$out" 'matmul('
 run "$TSH" help plan

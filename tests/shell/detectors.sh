@@ -160,8 +160,8 @@ runs() {
 good=$(synthesis 3 3 0 0)
 fake_build "$good"
 step "run-tests: all good" accepts drive
-step "run-tests: the sum" grep -qx '8 passed, 0 failed' "$work/out"
-runs '6 passed, 3 failed' "$(synthesis 4 1 3 1); exit 1"
+step "run-tests: the sum" grep -qx '9 passed, 0 failed' "$work/out"
+runs '7 passed, 3 failed' "$(synthesis 4 1 3 1); exit 1"
 runs 'no test ran' "$(synthesis 0 0 0 0)"
 runs 'no test ran' 'echo hello'
 runs 'exit status 3' "$good; exit 3"

@@ -137,6 +137,17 @@ stops 'a script that is loaded' \
   'local f = io.open("loaded.lua", "w") f:write("while true do end") f:close()
    print("ready") dofile("loaded.lua")'
 rm big.csv
+# Rows of 16 MiB, of a file that has nothing in it but holes.
+printf "\x93NUMPY\1\0\x76\0%-117s\n" \
+  "{'descr': '|u1', 'fortran_order': False, 'shape': (4096, 16777216), }" \
+  >rows.npy
+truncate -s $((128 + 4096 * 16777216)) rows.npy
+stops 'rows that are read ahead' \
+  'for x in data.batches("rows.npy", nil, 1, nil, {prefetch = 3}) do end'
+stops 'a batch that takes long to read' \
+  'for x in data.batches("rows.npy", nil, 8, nil, {prefetch = 1}) do end'
+stops 'a loop over rows that are there' \
+  'for x in data.batches("rows.npy", nil, 1) do while true do end end'
 
 mkfifo pipe
 sleep 60 >pipe &
