@@ -190,6 +190,7 @@ int lt_tape_records(lua_State *L) {
     plan_node *x = plan_tape_node(p, i);
     plan_record r;
     int depends = 0;
+    if (i % 4096 == 0) lt_stop_point(L);
     if (plan_dtype_kind(plan_dtype_of(x)) != TSH_KIND_FLOAT) continue;
     plan_record_of(x, &r);
     for (int k = 0; k < r.n && !depends; k++)

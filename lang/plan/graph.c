@@ -420,13 +420,23 @@ static int alloc_tables(graph *gr) {
   return gr->of && gr->end && gr->trace_uses && gr->leaf_of && gr->leaf_uses;
 }
 
+tsh_status graph_go_on(const graph *gr, uint32_t i, tsh_err *err) {
+  if (i % 256 ||
+      !__atomic_load_n(dev_cancel_word(gr->p->devices), __ATOMIC_RELAXED))
+    return TSH_OK;
+  return dev_fail(err, TSH_ECANCELLED, "interrupted while a plan was made");
+}
+
 tsh_status graph_build(graph *gr, tsh_err *err) {
   int ok = alloc_tables(gr);
   if (ok) count_uses(gr);
   for (uint32_t k = 0; ok && k < gr->t->nleaf; k++)
     ok = (gr->leaf_of[k] = build_leaf(gr, k)) != NO;
-  for (uint32_t i = 0; ok && i < gr->t->n; i++)
+  for (uint32_t i = 0; ok && i < gr->t->n; i++) {
+    tsh_status rc = graph_go_on(gr, i, err);
+    if (rc != TSH_OK) return rc;
     ok = (gr->of[i] = build_one(gr, i)) != NO;
+  }
   ok = ok && ends_find(gr);
   if (!ok) return plan_nomem(err, "a plan");
   ends_mark(gr);

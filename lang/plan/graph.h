@@ -110,6 +110,9 @@ typedef struct {
 /* graph.c */
 tsh_status graph_build(graph *gr, tsh_err *err);
 void graph_free(graph *gr);
+/* In long loops of the passes: TSH_ECANCELLED when a stop was asked for. Looks
+ * every 256th time. */
+tsh_status graph_go_on(const graph *gr, uint32_t i, tsh_err *err);
 uint32_t graph_base(const graph *gr, uint32_t g); /* through a view */
 void graph_access(const graph *gr, uint32_t g, plan_access *a);
 int graph_is_generator(const gnode *n); /* FULL IOTA EMPTY: no memory */

@@ -258,9 +258,11 @@ static tsh_status order_groups(graph *gr, tsh_err *err) {
 tsh_status group_all(graph *gr, tsh_err *err) {
   needs d = {0};
   tsh_status rc = TSH_OK;
-  for (uint32_t g = 0; g < gr->n && rc == TSH_OK; g++)
-    if (gr->g[g].needed && graph_is_compute(&gr->g[g]))
+  for (uint32_t g = 0; g < gr->n && rc == TSH_OK; g++) {
+    rc = graph_go_on(gr, g, err);
+    if (rc == TSH_OK && gr->g[g].needed && graph_is_compute(&gr->g[g]))
       rc = group_one(gr, g, &d, err);
+  }
   plan_release(d.before);
   return rc == TSH_OK ? order_groups(gr, err) : rc;
 }

@@ -514,8 +514,10 @@ tsh_status lower_all(graph *gr, plan_entry *e, tsh_err *err) {
     made_launch *m = &e->launch[e->nlaunch++];
     m->device = k->device;
     m->group = gr->order[i];
-    rc = k->single ? lower_single(gr, e, k->member[0], m, err)
-                   : lower_kernel(&l, m, err);
+    rc = graph_go_on(gr, i, err);
+    if (rc == TSH_OK)
+      rc = k->single ? lower_single(gr, e, k->member[0], m, err)
+                     : lower_kernel(&l, m, err);
     low_free(&l);
   }
   plan_release(number);

@@ -92,8 +92,20 @@ local function agrees(values, want)
   return true
 end
 
+local TABLE = file("table.csv", "1,2\n3,4\n")
+
+-- An example of the command line: it ends well.
+local function run_command(text)
+  local tsh_program = os.getenv("TSH")
+  if not tsh_program then return end
+  local line = text:gsub("^tsh", function() return tsh_program end)
+    :gsub("table%.csv", function() return TABLE end)
+  check(os.execute(line .. " >/dev/null"), line)
+end
+
 -- "code --> want", each part optional; code may print what is wanted.
 local function run_example(text)
+  if text:find("^tsh ") then return run_command(text) end
   local code, want = text:match("^(.-)%s*%-%->%s*(.-)%s*$")
   code = code or text
   for name, path in pairs(PATHS) do -- order-free

@@ -4,54 +4,10 @@
 set -u
 # shellcheck source=tests/shell/_tests.sh
 . "$(dirname "$0")/_tests.sh"
+# shellcheck source=tests/shell/_mux.sh
+. "$(dirname "$0")/_mux.sh"
 cd "$dir" || exit 1
-if ! command -v tmux >/dev/null; then
-  echo "editing: no tmux here, nothing is tested" >&2
-  run true
-  gives 'no tmux' 0 ''
-  finish
-  exit
-fi
-if "$TSH" doctor 2>/dev/null | grep -q '^editing  *none'; then
-  echo 'editing: a build without readline, nothing is tested' >&2
-  pass
-  finish
-  exit
-fi
-export LANG=C.UTF-8 XDG_STATE_HOME=$dir/state
-unset TSH_HISTORY
-sessions=0
-mux() { tmux -L "tsh-$$" -f /dev/null "$@"; }
-trap 'mux kill-server 2>/dev/null; cleanup' EXIT
-
-# open [COMMAND]: a window of 80 by 24 in which tsh runs; leaves its $name
-open() {
-  sessions=$((sessions + 1))
-  name=s$sessions
-  mux new-session -d -s "$name" -x 80 -y 24 "${1-$TSH -q}; echo status \$?; cat"
-  shows 'tsh>' || fail 'the prompt appears' "$(screen)"
-}
-text() { mux send-keys -t "$name" -l -- "$1"; }
-key() { mux send-keys -t "$name" "$@"; }
-screen() { mux capture-pane -t "$name" -p -S -200 | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}'; }
-# The screen ends in the lines of $1, a line with a prompt is waited for
-shows() {
-
-  for _ in $(seq 100); do
-    case $(screen) in *"$1") return 0 ;; esac
-    sleep 0.05
-  done
-  return 1
-}
-expect() {
-  if shows "$2"; then pass; else fail "$1" "screen: $(screen | tail -12)" "want at its end: $2"; fi
-}
-clear() {
-  key C-c
-  key C-l
-  sleep 0.1
-  mux clear-history -t "$name"
-}
+mux_or_finish
 
 open
 text '1+1'

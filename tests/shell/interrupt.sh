@@ -112,6 +112,31 @@ stops 'a matrix product in pcall' \
    print(a:sum():item(), "ready")
    while true do pcall(function() print(matmul(a, a)) end) end'
 
+stops 'a map of 10^8' \
+  'local a = zeros(10000, 10000) + tensor(1.0)
+   a:sum():item() print("ready") print(exp(sin(a)):sum():item())
+   while true do exp(sin(a + 1)):sum():item() end'
+# Before the process ends it frees what was recorded: more time.
+usual=$limit
+limit=$((2 * limit))
+stops 'a plan of 10^5 ops' \
+  'local function f(x)
+     for i = 1, 100000 do x = x * 1.0001 + 1e-9 end
+     print("ready") return x:sum() end
+   while true do print(grad(f)(ones(4))) end'
+stops 'a gradient of 10^5 ops that is computed' \
+  'local function f(x)
+     for i = 1, 100000 do x = x * 1.0001 + 1e-9 end return x:sum() end
+   print("ready")
+   while true do print(grad(f)(ones(4)):sum():item()) end'
+limit=$usual
+awk 'BEGIN { for (i = 0; i < 2000000; i++) print i "," i / 7 "," i % 10 }' \
+  >big.csv
+stops 'a file that is read' 'while true do read("big.csv") end'
+stops 'a script that is loaded' \
+  'local f = io.open("loaded.lua", "w") f:write("while true do end") f:close()
+   print("ready") dofile("loaded.lua")'
+rm big.csv
 # Rows of 16 MiB, of a file that has nothing in it but holes.
 printf "\x93NUMPY\1\0\x76\0%-117s\n" \
   "{'descr': '|u1', 'fortran_order': False, 'shape': (4096, 16777216), }" \
