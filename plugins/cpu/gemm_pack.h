@@ -176,7 +176,8 @@ static int FN(turns)(const int64_t *depth, int64_t nk) {
   int64_t least = nk < FN(VW) ? 4 : FN(VW) / 2, run;
   if (nk < 4) return 0;
   run = FN(run_of)(depth, nk);
-  return run >= least || (run < nk && FN(run_of)(depth + run, nk - run) >= least);
+  return run >= least ||
+         (run < nk && FN(run_of)(depth + run, nk - run) >= least);
 }
 #else
 static void FN(turn_runs)(const T *from, const int64_t *lane, int64_t n,
