@@ -402,6 +402,9 @@ static int choose_blocks(cpu_run *run, gemm *g) {
     choose_packing(run, g);
     choose_layers(run, g);
   }
+  if (!g->c)
+    ns += cpu_code_ns(&g->prog->tail,
+                      g->m.points * g->n.points * g->batch.points);
   if (run->team && (tiny || (ns > 1000 && cpu_team_worth(run->team, ns))))
     workers = cpu_run_peers(run);
   if (tiny && g->way == TILES) g->rows = 14;

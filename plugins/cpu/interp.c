@@ -22,10 +22,21 @@ void cpu_run_steps(cpu_run *run, const cpu_code *code, cpu_span steps,
 }
 
 /* ---- walk --------------------------------------------------------------- */
+/* The most whole lines of ext that fill vectors: of a few bytes less than
+ * could be, as the rest of a vector is done element by element. */
+static size_t whole_lines(size_t ext, size_t most) {
+  size_t n = most / ext * ext, best = n;
+  for (size_t m = n; m > n / 4 * 3; m -= ext) {
+    if (m % 64 == 0) return m;
+    if (m % 32 == 0 && best % 32 != 0) best = m;
+  }
+  return best;
+}
+
 size_t cpu_block(const cpu_space *space, size_t most) {
   int64_t ext = space->rank ? space->ext[space->rank - 1] : 1;
   if (space->rank < 2 || ext == 0) return most;
-  if (ext < (int64_t)most / 2) return most / (size_t)ext * (size_t)ext;
+  if (ext < (int64_t)most / 2) return whole_lines((size_t)ext, most);
   int64_t pieces = (ext + (int64_t)most - 1) / (int64_t)most;
   return (size_t)((ext + pieces - 1) / pieces + 15) / 16 * 16;
 }
