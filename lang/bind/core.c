@@ -367,6 +367,7 @@ int lt_open_tsh_core(lua_State *L) {
                                  {"sorted_keys", lt_sorted_keys},
                                  {"is_like", lt_is_like},
                                  {"sizes", lt_sizes},
+                                 {"has_sizes", lt_has_sizes},
                                  {"map", core_map},
                                  {"fold", core_fold},
                                  {"dot", core_dot},

@@ -76,6 +76,21 @@ int lt_is_like(lua_State *L) {
   return 1;
 }
 
+/* has_sizes(t, list): are these its extents? */
+int lt_has_sizes(lua_State *L) {
+  const plan_shape *s = plan_shape_of(lt_tensor_get(L, 1));
+  int same;
+  luaL_checktype(L, 2, LUA_TTABLE);
+  same = lua_rawlen(L, 2) == s->rank;
+  for (uint32_t i = 0; i < s->rank && same; i++) {
+    lua_rawgeti(L, 2, (lua_Integer)i + 1);
+    same = lua_tointeger(L, -1) == s->dim[i];
+    lua_pop(L, 1);
+  }
+  lua_pushboolean(L, same);
+  return 1;
+}
+
 /* sizes(t): its extents, as a plain list. */
 int lt_sizes(lua_State *L) {
   const plan_shape *s = plan_shape_of(lt_tensor_get(L, 1));

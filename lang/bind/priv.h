@@ -354,6 +354,7 @@ int lt_documented(lua_State *L);
 int lt_sorted_keys(lua_State *L);
 int lt_is_like(lua_State *L);
 int lt_sizes(lua_State *L);
+int lt_has_sizes(lua_State *L);
 /* progress.c */
 extern const luaL_Reg lt_bar_functions[]; /* of tsh.core */
 void lt_bar_clear(lt *l);                 /* before anything is printed */

@@ -173,7 +173,9 @@ function nn.describe(spec, shape, options)
   if not checks.flag("nn.describe", o, "quiet", false) then
     print(summary.text)
   end
-  return summary
+  return setmetatable(summary, { __tostring = function(s)
+    return ("%d parameters, %d bytes"):format(s.parameters, s.bytes)
+  end })
 end
 
 return nn

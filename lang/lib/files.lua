@@ -253,7 +253,7 @@ end
 --- a line in which no field is a number. Separators are comma, semicolon, tab
 --- or blanks; an empty field is nan. labels=true: the last column, whole
 --- numbers, is a second tensor i64 [rows]; labels 0, 1, ... become 1, 2, ...
---- names.price is the number of the column of that name: x[{":", names.price}].
+--- names.price is the number of the column of that name: x[{{}, names.price}].
 --- json: a list of numbers, of lists, or of objects of numbers, whose fields
 --- are columns in the order of their names, the second result. Values one after
 --- the other, as on the lines of a jsonl, are rows. i64 when all are whole, else

@@ -80,9 +80,31 @@ local RANGE = 1 << 32
 local NONE = {}
 
 -- The parameters weight and bias of a layer, or only the weight.
+-- What the rows of kinds say of their parameters' shapes, once for each spec.
+local shapes = setmetatable({}, { __mode = "k" })
+
+local function check_shape(spec, name, t, want)
+  if core.has_sizes(t, want) then return end
+  core.fail(("%s: the %s must be [%s], the parameters have %s"):format(
+    kinds.label(spec), name, table.concat(want, ","), tostring(t.shape)),
+    "they are of another network, or of this one with other sizes")
+end
+
+local function check_shapes(spec, w, b)
+  local s = shapes[spec]
+  if not s then
+    local row = kinds[spec.kind]
+    s = row and row.weights and { row.weights(spec) } or {}
+    shapes[spec] = s
+  end
+  if s[1] then check_shape(spec, "weight", w, s[1]) end
+  if b and s[2] then check_shape(spec, "bias", b, s[2]) end
+end
+
 function kinds.weights(spec, params, has_bias)
   local w, b = params.weight, params.bias
   if core.is_tensor(w) and (not has_bias or core.is_tensor(b)) then
+    check_shapes(spec, w, has_bias and b)
     return w, b
   end
   core.fail(("%s: the parameters lack the %s"):format(kinds.label(spec),

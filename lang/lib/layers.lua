@@ -180,6 +180,9 @@ function nn.linear(inputs, outputs, options)
     outputs = checks.whole(name, "outputs", outputs, 1) }, o)
 end
 kinds.linear = { shows = { "inputs", "outputs" },
+  weights = function(spec)
+    return { spec.inputs, spec.outputs }, { spec.outputs }
+  end,
   init = function(spec, draw)
     return draw_weighted(spec, draw, { spec.inputs, spec.outputs },
       spec.outputs, spec.inputs)
@@ -208,6 +211,7 @@ function nn.embedding(count, size, options)
     size = checks.whole(name, "size", size, 1), init = init.check(name, o.init) }
 end
 kinds.embedding = { shows = { "count", "size" }, input = "i64",
+  weights = function(spec) return { spec.count, spec.size } end,
   init = function(spec, draw)
     return { weight = draw(spec.init or "normal", { spec.count, spec.size },
       kinds.label(spec)) }
@@ -269,6 +273,10 @@ local function check_pictures(spec, x, channels)
 end
 
 kinds.conv2d = { shows = { "inputs", "outputs", "kernel" }, rank = 4,
+  weights = function(spec)
+    return { spec.outputs, spec.inputs // spec.groups, spec.kernel[1],
+      spec.kernel[2] }, { spec.outputs }
+  end,
   init = function(spec, draw)
     local inputs = spec.inputs // spec.groups
     local k = spec.kernel

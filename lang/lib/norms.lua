@@ -63,6 +63,7 @@ local function ends_in(x, sizes)
 end
 
 kinds.layer_norm = { shows = { "size" },
+  weights = function(spec) return spec.size, spec.size end,
   init = function(spec, draw) return affine(spec, draw, spec.size) end,
   forward = in_f32(function(spec, p, x)
     if not ends_in(x, spec.size) then
@@ -149,6 +150,7 @@ local function statistics(spec, x, state)
 end
 
 kinds.batch_norm = { shows = { "size" },
+  weights = function(spec) return { spec.size }, { spec.size } end,
   init = function(spec, draw)
     return affine(spec, draw, { spec.size }), { mean = draw("zeros",
       { spec.size }), var = draw("ones", { spec.size }) }

@@ -102,6 +102,27 @@ local function check_step(name, grads, state, fields)
   end
 end
 
+-- Every gradient must have its parameter's shape, else the step would be spread
+-- over it; and a gradient without a parameter was misspelt.
+local function check_grads(name, params, grads)
+  local n = 0
+  tree.map(function(p, g)
+    n = n + 1
+    if p.shape ~= g.shape then
+      core.fail(("%s: a gradient is %s, its parameter %s"):format(name,
+        tostring(g.shape), tostring(p.shape)))
+    end
+    return p
+  end, params, grads)
+  if n == #tree.leaves(grads) then return end
+  tree.each(grads, function(_, path, p)
+    if not core.is_tensor(p) then
+      core.fail(("%s: there is a gradient for %s, but no such parameter"):format(
+        name, path))
+    end
+  end, params)
+end
+
 -- Parameters and states in f16 and bf16 keep their dtype: a step is computed in
 -- f32, and what it gives is rounded once.
 local function any_half(t)
@@ -148,6 +169,7 @@ local function optimizer(name, lr, fields, step, first)
 
   function opt.step(params, grads, state, rate)
     check_step(name, grads, state, fields)
+    check_grads(name, params, grads)
     local new = { step = state.step and state.step + 1 or nil }
     rate = rate == nil and lr or check_rate(name, rate)
     return step(params, grads, state, new, rate), new

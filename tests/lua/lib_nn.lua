@@ -319,4 +319,16 @@ case("training", "a line is found, and the trace does not grow", function()
   near(p.bias, { -0.5 }, 1e-4)
 end)
 
+case("errors", "parameters of another network are refused", function()
+  local function refuses(spec, other, x, text)
+    local ok, e = pcall(nn.forward, spec, nn.init(other, 1), x)
+    check(not ok and e:find(text, 1, true), tostring(e))
+  end
+  refuses(nn.linear(3, 9), nn.linear(3, 10), ones(1, 3), "must be [3,9]")
+  refuses(nn.conv2d(1, 2, 3), nn.conv2d(1, 2, 2), ones(1, 1, 4, 4),
+    "must be [2,1,3,3]")
+  refuses(nn.embedding(4, 2), nn.embedding(5, 2), tensor { 1 }, "must be [4,2]")
+  refuses(nn.layer_norm(3), nn.layer_norm(1), ones(2, 3), "must be [3]")
+end)
+
 done()

@@ -204,4 +204,15 @@ case("schedule", "ends, parts and errors", function()
   fails(function() schedule.warm_up(3, 0.1) end, "schedule")
 end)
 
+case("errors", "a gradient of another shape, or of no parameter", function()
+  for _, opt in ipairs { optim.sgd { lr = 1 }, optim.adam {} } do
+    local p = { w = ones(3) }
+    local ok, e = pcall(opt.step, p, { w = ones(2, 3) }, opt.init(p))
+    check(not ok and e:find("a gradient is [2,3], its parameter [3]", 1, true),
+      tostring(e))
+    ok, e = pcall(opt.step, p, { v = ones(3) }, opt.init(p))
+    check(not ok and e:find("no such parameter", 1, true), tostring(e))
+  end
+end)
+
 done()
