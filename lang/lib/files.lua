@@ -138,12 +138,14 @@ local function take_csv(who, file, o)
   local x, y, header = core.file_table(who, file, o.labels == true)
   if header then with_columns(header) end
   if y then return x, labels_from_one(y), header end
+  if not header then return x end
   return x, header
 end
 
 local function take_json(who, file, o)
   local x, names = core.file_array(who, file, o.dtype, o.device)
-  return x, names and with_columns(names)
+  if not names then return x end
+  return x, with_columns(names)
 end
 
 local function take_one(who, file, o)
@@ -253,7 +255,7 @@ end
 --- a line in which no field is a number. Separators are comma, semicolon, tab
 --- or blanks; an empty field is nan. labels=true: the last column, whole
 --- numbers, is a second tensor i64 [rows]; labels 0, 1, ... become 1, 2, ...
---- names.price is the number of the column of that name: x[{":", names.price}].
+--- names.price is the number of the column of that name: x[{{}, names.price}].
 --- json: a list of numbers, of lists, or of objects of numbers, whose fields
 --- are columns in the order of their names, the second result. Values one after
 --- the other, as on the lines of a jsonl, are rows. i64 when all are whole, else
