@@ -129,7 +129,8 @@ static int run_word(lt *l, const sh_args *a) {
 static int perform(lt **pl, const sh_args *a) {
   lt *l = *pl;
   int rc = output(l, a, "prepare");
-  if (rc == LT_OK && a->seed) rc = run_line(l, "seed(math.tointeger(%s))", a->seed);
+  if (rc == LT_OK && a->seed)
+    rc = run_line(l, "seed(math.tointeger(%s))", a->seed);
   for (int i = 0; i < a->nstep && rc == LT_OK; i++) {
     if (is_output(a, i)) lt_keep(l);
     rc = run_step(l, &a->step[i]);

@@ -183,7 +183,7 @@ kill $writer
 
 # ---- -I ----
 printf 'u,v\n1,2\n' >t.csv
-run "$TSH" -I x=x.npy --input t=t.csv -p x.shape -p 't_names[2], t[{1, 1}]'
+run "$TSH" -I x=x.npy --input t=t.csv -p x.shape -p 't_names[2]' -p 't[{1, 1}]'
 gives '-I' 0 $'[2,2]\nv\nf32[] 1'
 run "$TSH" -I m=m.npz -p m.deep.b
 gives '-I of a table' 0 'i64[1] [3]'
@@ -276,8 +276,7 @@ if [ -w /dev/full ]; then
     '1/error: stdout could not be written: No space left on device'
   rc=0
   "$TSH" run big.lua >/dev/full 2>err || rc=$?
-  is 'a script' "$rc/$(cat err)" \
-    '1/error: stdout could not be written: No space left on device'
+  is 'a script' "$rc/$(cat err)" '1/error: stdout could not be written'
 fi
 
 # ---- ls ----
@@ -314,10 +313,9 @@ run "$TSH" ls
 refuses 'no file' 2 'ls needs FILE'
 run "$TSH" ls --long x.npy
 refuses 'no such option' 2 "unknown option '--long'"
-head -c 500000000 /dev/zero >zeros
 npy head '|u1' '(500000000,)' ''
-cat head zeros >large.npy
-rm zeros
+cp head large.npy
+truncate -s +500000000 large.npy
 is 'the data are not read' \
   "$(ulimit -v 400000; "$TSH" ls large.npy | tail -1)" '1 tensor, 500 MB'
 rm large.npy
@@ -342,7 +340,7 @@ npy head '<f4' '(25000000,)' ''
 # shellcheck disable=SC2002
 out=$(cat large.npy | (
   ulimit -v 800000
-  timeout 60 "$TSH" --threads 1 -p 'stdin:sum(), stdin.shape'
+  timeout 60 "$TSH" --threads 1 -p 'stdin:sum()' -p stdin.shape
 ))
 is '100 MB' "$out" $'f32[] 0\n[25000000]'
 
