@@ -127,8 +127,8 @@ refuses 'junk' 1 'what is in it is no npy, npz, safetensors, idx, csv or json'
 cat x.npy x.npy >two
 run "$TSH" -p stdin <two
 refuses 'two files' 1 'its header says 16 bytes of elements, 160 follow'
-head -c 130 x.npy >cut
-run "$TSH" -p stdin <cut
+head -c 130 x.npy >part
+run "$TSH" -p stdin <part
 refuses 'half a file' 1 'cut short'
 feed '1,2\n[3,4]\n' -p stdin
 refuses 'two formats' 1 '/dev/stdin:2:'
