@@ -251,7 +251,7 @@ int lt_raise_as(lua_State *L, const char *name, const tsh_err *err,
   if (err->code == TSH_ECANCELLED) lt_stop_point(L);
   luaL_checkstack(L, 20, NULL);
   p.name = name;
-  p.site = lt_site(L);
+  p.site = user_site(L);
   push_why(L, err);
   lua_pushfstring(L, "%s: %s", name, lua_tostring(L, -1));
   return throw(L, &p, 0);

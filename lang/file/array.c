@@ -147,8 +147,9 @@ static tsh_status check_extent(reader *r, int depth, int64_t n, tsh_err *err) {
   if (!r->leaf) r->leaf = depth; /* an empty list */
   if (*extent < 0) *extent = n;
   if (*extent == n) return TSH_OK;
-  snprintf(text, sizeof text, "%lld %s, the first row has %lld", (long long)n,
-           depth == r->leaf ? "numbers" : "lists", (long long)*extent);
+  snprintf(text, sizeof text, "%lld %s%s, the first row has %lld", (long long)n,
+           depth == r->leaf ? "number" : "list", n == 1 ? "" : "s",
+           (long long)*extent);
   return json_fail(&r->j, text, err);
 }
 
@@ -291,8 +292,8 @@ static tsh_status take_value(reader *r, int depth, tsh_err *err) {
   tsh_status rc;
   if (json_next(&r->j, '[')) return take_list(r, depth, err);
   if (json_next(&r->j, '{')) return take_object(r, depth, err);
-  rc = check_leaf(r, depth, err);
-  return rc == TSH_OK ? take_number(r, err) : rc;
+  rc = take_number(r, err);
+  return rc == TSH_OK ? check_leaf(r, depth, err) : rc;
 }
 
 /* The shape; without the outer axis when one list was all of the text. */

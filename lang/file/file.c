@@ -78,10 +78,10 @@ static int format_of_text(const unsigned char *h, size_t n) {
 static int format_of_json(const char *path, const unsigned char *h, size_t n) {
   static const char end[] = ".index.json", word[] = "\"weight_map\"";
   size_t length = strlen(path);
-  if (text_begin(h, n) != '{') return FILE_json;
-  if (memmem(h, n, word, sizeof word - 1)) return FILE_index;
-  return length >= sizeof end - 1 &&
-                 !strcmp(path + length - (sizeof end - 1), end)
+  if (length >= sizeof end - 1 &&
+      strcmp(path + length - (sizeof end - 1), end) == 0)
+    return FILE_index;
+  return text_begin(h, n) == '{' && memmem(h, n, word, sizeof word - 1)
              ? FILE_index
              : FILE_json;
 }

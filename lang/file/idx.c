@@ -30,6 +30,10 @@ static tsh_status read_shape(file *f, cursor *c, file_entry *e, tsh_err *err) {
   unsigned char head[4], dims[4 * PLAN_RANK];
   tsh_status rc = cursor_take(c, head, 4, err);
   if (rc != TSH_OK) return rc;
+  if (c->z && (head[0] || head[1]))
+    return stream_fail(&f->s, err,
+                       "compressed data, and no idx file in them; "
+                       "gunzip them first");
   if (head[0] || head[1])
     return stream_fail(&f->s, err,
                        "no idx file: it begins with bytes %02x %02x, not with "

@@ -80,9 +80,11 @@ int json_next(json *j, char c) {
 }
 
 tsh_status json_expect(json *j, char c, tsh_err *err) {
-  char text[] = "'x' is missing";
+  char text[] = "'x' is missing", end[] = "cut short, 'x' is missing";
   if (json_next(j, c)) return TSH_OK;
   text[1] = c;
+  end[12] = c;
+  if (j->lines && j->at == j->end) return json_fail(j, end, err);
   return json_fail(j, text, err);
 }
 

@@ -19,6 +19,8 @@ tsh_status stream_fail(const stream *s, tsh_err *err, const char *format, ...) {
 }
 
 static tsh_status fail_system(const stream *s, int why, tsh_err *err) {
+  if (why == EBADF && s->loose)
+    return dev_fail(err, TSH_EIO, "%.400s: it is closed", s->path);
   return dev_fail(err, why == ENOMEM ? TSH_ENOMEM : TSH_EIO, "%.400s: %s",
                   s->path, strerror(why));
 }
@@ -96,6 +98,7 @@ static tsh_status begin(stream *s, const char *path, tsh_err *err) {
   if (S_ISREG(st.st_mode) && st.st_size > 0 &&
       (!s->loose || lseek(s->fd, 0, SEEK_CUR) == 0)) {
     s->size = (uint64_t)st.st_size;
+    if (s->loose) lseek(s->fd, 0, SEEK_END); /* as if a pipe had been read */
     return TSH_OK;
   }
   if (!S_ISREG(st.st_mode)) s->loose = 1;

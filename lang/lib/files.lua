@@ -138,12 +138,14 @@ local function take_csv(who, file, o)
   local x, y, header = core.file_table(who, file, o.labels == true)
   if header then with_columns(header) end
   if y then return x, labels_from_one(y), header end
+  if not header then return x end
   return x, header
 end
 
 local function take_json(who, file, o)
   local x, names = core.file_array(who, file, o.dtype, o.device)
-  return x, names and with_columns(names)
+  if not names then return x end
+  return x, with_columns(names)
 end
 
 local function take_one(who, file, o)

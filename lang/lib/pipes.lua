@@ -32,11 +32,12 @@ end
 --- read("/dev/stdin", {format=, dtype=, labels=}) reads it with options.
 --- Example: tsh -p 'stdin:mean(1)' < table.csv
 setmetatable(pipes, { __index = function(t, k)
-  if k ~= "stdin" and k ~= "stdin_names" then return nil end
+  local has_read = rawget(t, "stdin") ~= nil
+  if k ~= "stdin" and k ~= "stdin_names" or has_read then return nil end
   local value, names = read_stdin()
   rawset(t, "stdin", value)
-  rawset(t, "stdin_names", names or false)
-  return rawget(t, k) or nil
+  rawset(t, "stdin_names", names)
+  return rawget(t, k)
 end })
 
 -- -I name=file: the global `name`, and name_names for the columns of a table.
@@ -82,12 +83,16 @@ local function plain(v)
   return t
 end
 
+-- What goes wrong with standard output is told when tsh ends.
 local function write_text(path, text)
-  local f = path == "-" and io.stdout or assert(io.open(path, "wb"))
-  local ok, why = f:write(text, "\n")
-  if ok then ok, why = f:flush() end
-  if path ~= "-" then f:close() end
-  if not ok then core.fail(("-o: %s: %s"):format(path, why)) end
+  if path == "-" then
+    io.stdout:write(text, "\n")
+    return
+  end
+  local f, why = io.open(path, "wb")
+  local ok = f and f:write(text, "\n")
+  if f then ok = f:close() and ok end
+  if not ok then core.fail("-o: " .. (why or path .. ": could not be written")) end
 end
 
 -- Writes the value of the last -p, or of the script.

@@ -213,7 +213,6 @@ local function for_files(paths, each)
   return bad
 end
 
--- The only value to look at of the set of options, and the files.
 function word.ls(...)
   local plain, set = parse("ls", { ... }, "--json")
   if #plain == 0 then core.usage("ls needs FILE, one or more") end
