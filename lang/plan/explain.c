@@ -73,7 +73,9 @@ static const char *op_name(const gnode *n) {
 static void explain_cut(graph *gr, const group *k, FILE *out) {
   const gnode *last = &gr->g[k->member[k->nmember - 1]];
   fputs("               cut: ", out);
-  if (k->cut_by != NO && k->cut != CUT_NONE)
+  if (k->cut_by != NO && gr->g[k->cut_by].kind == G_TO)
+    fputs("it reads what is moved here from another device\n", out);
+  else if (k->cut_by != NO && k->cut != CUT_NONE)
     fprintf(out, "%s %s\n", op_name(&gr->g[k->cut_by]), cut_text(k->cut));
   else if (k->cut == CUT_OFF)
     fprintf(out, "%s\n", cut_text(CUT_OFF));

@@ -79,10 +79,11 @@ void source_launch(const made_launch *m, FILE *out) {
     for (unsigned i = 0; i < k.nattr && i < 3; i++)
       fprintf(out, " %lld", (long long)attr[i]);
   } else {
-    fputs("for each of", out);
-    for (unsigned i = 0; i < m->rank; i++)
-      fprintf(out, "%s %lld", i == m->rank - m->nfold ? ", folding" : "",
-              (long long)m->extent[i]);
+    fputs(m->rank > m->nfold ? "for each of" : "", out);
+    for (unsigned i = 0; i < m->rank; i++) {
+      if (i == m->rank - m->nfold) fputs(i ? ", folding" : "folding", out);
+      fprintf(out, " %lld", (long long)m->extent[i]);
+    }
   }
   fputc('\n', out);
   write_args(m, &k, out);

@@ -230,7 +230,7 @@ end)
 case("source", "a line for each instruction", function()
   local x = tensor { 1.0, 2.0 }
   local text = tsh.plan(x:exp():sum() + 1, { source = true })
-  for _, part in ipairs { "for each of, folding 2", "a0: input f32, dense",
+  for _, part in ipairs { "  folding 2\n", "a0: input f32, dense",
     "v0 = load a0  : f32", " = exp v0  : f32", " = sum v", "a1 = v" } do
     check(text:find(part, 1, true), part .. " is not in\n" .. text)
   end
