@@ -312,8 +312,10 @@ case("pairs", "columns in turn, taken apart and joined", function()
       tsh.wait(p, q)
       eq(p:reshape(rows * n), a)
       eq(q:reshape(rows * n), b)
-      local both = cat({ (p - 2 * odd + 1):reshape(rows, n, 1),
-        (q - 2 * even + 1):reshape(rows, n, 1) }, 3)
+      -- Both parts want m, so that one kernel writes them.
+      local m = p + q
+      local both = cat({ (m - q - 2 * odd + 1):reshape(rows, n, 1),
+        (m - p - 2 * even + 1):reshape(rows, n, 1) }, 3)
       eq(both:reshape(rows * n * 2), joined)
     end
   end

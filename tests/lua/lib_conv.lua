@@ -230,4 +230,14 @@ case("plan", "a network's step is few launches, found again", function()
   check(last < first * 0.9, first .. " to " .. last)
 end)
 
+-- The order of a sum is that of its elements, however they lie.
+case("channel sums", "have the bits of sums of rows", function()
+  for _, e in ipairs { { 28, 28 }, { 16, 16 }, { 14, 14 }, { 40, 26 } } do
+    local x = randn(13, 3, e[1], e[2])
+    local rows = (x:permute { 2, 1, 3, 4 } + 0):reshape(3, 13 * e[1] * e[2])
+    tsh.wait(x, rows)
+    eq(x:sum { axis = { 1, 3, 4 } }, rows:sum { axis = 2 }:table())
+  end
+end)
+
 done()
