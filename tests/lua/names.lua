@@ -97,8 +97,9 @@ case("library", "its names are free, described, and those of one file",
       check(not taken[name] and not seen[name], name)
       seen[name], names[name], n = true, true, n + 1
       -- What stands on standard input is read when it is asked for.
-      check(name == "stdin" or _G[name] ~= nil, name)
-      if name ~= "stdin" and type(_G[name]) == "function" then
+      local on_input = name:find("^stdin") ~= nil
+      check(on_input or _G[name] ~= nil, name)
+      if not on_input and type(_G[name]) == "function" then
         local doc = text:match("%f[-]%-%-%- " .. name .. "%(.-\nlocal ")
         check(doc and doc:find("--- Example: ", 1, true), "no words on " .. name)
       end
