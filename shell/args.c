@@ -127,7 +127,39 @@ static int is_assignment(const char *text) {
          !(*text >= '0' && *text <= '9');
 }
 
+static int set_seed(sh_args *a, const char *text) {
+  errno = 0;
+  if (!*text || text[strspn(text, "0123456789")] ||
+      (strtoll(text, NULL, 10), errno))
+    return sh_usage("--seed needs a whole number below 2^63, not '%s'", text);
+  a->seed = text;
+  return LT_OK;
+}
+
+/* Options that keep a word, or are one bit; 0: it is none of these. */
+static int keep(sh_args *a, int id, const char *text) {
+  const char **word = id == SH_OPTION_output        ? &a->output
+                      : id == SH_OPTION_format      ? &a->format
+                      : id == SH_OPTION_device      ? &a->lt.device
+                      : id == SH_OPTION_plugin_path ? &a->lt.plugin_path
+                      : id == SH_OPTION_init        ? &a->init
+                                                    : NULL;
+  int *bit = id == SH_OPTION_quiet         ? &a->quiet
+             : id == SH_OPTION_no_plugins  ? &a->lt.no_plugins
+             : id == SH_OPTION_interactive ? &a->interactive
+             : id == SH_OPTION_no_init     ? &a->no_init
+             : id == SH_OPTION_no_history  ? &a->no_history
+             : id == SH_OPTION_help        ? &a->help
+             : id == SH_OPTION_version     ? &a->version
+                                           : NULL;
+  if (word) *word = text;
+  if (bit) *bit = 1;
+  a->lt.quiet = a->quiet;
+  return word || bit;
+}
+
 static int apply(sh_args *a, int id, const char *text) {
+  if (keep(a, id, text)) return LT_OK;
   switch (id) {
   case SH_OPTION_code:
   case SH_OPTION_print:
@@ -140,51 +172,10 @@ static int apply(sh_args *a, int id, const char *text) {
       return sh_usage("-I needs NAME=FILE, x=data.npy for example, not '%s'",
                       text);
     return add_step(a, id, text);
-  case SH_OPTION_output:
-    a->output = text;
-    break;
-  case SH_OPTION_format:
-    a->format = text;
-    break;
-  case SH_OPTION_device:
-    a->lt.device = text;
-    break;
-  case SH_OPTION_quiet:
-    a->quiet = a->lt.quiet = 1;
-    break;
-  case SH_OPTION_no_plugins:
-    a->lt.no_plugins = 1;
-    break;
-  case SH_OPTION_plugin_path:
-    a->lt.plugin_path = text;
-    break;
   case SH_OPTION_seed:
-    errno = 0;
-    if (!*text || text[strspn(text, "0123456789")] ||
-        (strtoll(text, NULL, 10), errno))
-      return sh_usage("--seed needs a whole number below 2^63, not '%s'", text);
-    a->seed = text;
-    break;
+    return set_seed(a, text);
   case SH_OPTION_threads:
     return set_threads(a, "--threads", text);
-  case SH_OPTION_interactive:
-    a->interactive = 1;
-    break;
-  case SH_OPTION_init:
-    a->init = text;
-    break;
-  case SH_OPTION_no_init:
-    a->no_init = 1;
-    break;
-  case SH_OPTION_no_history:
-    a->no_history = 1;
-    break;
-  case SH_OPTION_help:
-    a->help = 1;
-    break;
-  case SH_OPTION_version:
-    a->version = 1;
-    break;
   }
   return LT_OK;
 }
