@@ -357,6 +357,9 @@ static int core_set_saves(lua_State *L) {
 int lt_open_tsh_core(lua_State *L) {
   static const luaL_Reg own[] = {{"tape_open", lt_tape_open},
                                  {"tape_close", lt_tape_close},
+                                 {"stop_watching", lt_tape_stop},
+                                 {"watching", lt_tape_watching},
+                                 {"customs", lt_tape_customs},
                                  {"tape_records", lt_tape_records},
                                  {"id", core_id},
                                  {"count", core_count},

@@ -64,6 +64,7 @@ int lt_interrupt_end(lt *l, int run) {
   __atomic_store_n(dev_cancel_word(l->devices), 0, __ATOMIC_RELAXED);
   if (!was) return 0;
   lua_sethook(L, NULL, 0, 0);
+  lt_tapes_close(L, NULL); /* of coroutines that were stopped */
   if (!run) return 1;
   lua_pushcfunction(L, call_handler);
   if (lua_pcall(L, 0, 0, 0) != LUA_OK) {
@@ -122,7 +123,10 @@ static lua_State *check_thread(lua_State *L) {
 static int co_resume(lua_State *L) {
   lua_State *co = check_thread(L);
   int given = resume(L, co, lua_gettop(L) - 1), ok = given >= 0;
-  if (!ok) given = 1;
+  if (!ok) {
+    given = 1;
+    lt_tapes_close(L, co);
+  }
   lua_pushboolean(L, ok);
   lua_insert(L, -(given + 1));
   return given + 1;

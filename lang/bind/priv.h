@@ -73,8 +73,10 @@ struct lt {
   /* Set by the signal handler: see lt_interrupt. */
   lua_State *volatile running; /* the thread that runs now */
   volatile sig_atomic_t interrupted;
-  lua_CFunction format; /* Lua's own string.format */
-  int quiet;            /* no progress */
+  lua_CFunction format;  /* Lua's own string.format */
+  int quiet;             /* no progress */
+  struct lt_tape *tapes; /* the open ones */
+  int watching;          /* of these, whose function still runs */
   struct {
     int drawn;           /* the terminal's last line is ours */
     int64_t begun, seen; /* of a load: ms */
@@ -384,6 +386,11 @@ int lt_open_tsh_core(lua_State *L);
 extern const luaL_Reg lt_core_calls[]; /* core_call.c */
 int lt_tape_open(lua_State *L);
 int lt_tape_close(lua_State *L);
+int lt_tape_stop(lua_State *L);
+int lt_tape_watching(lua_State *L);
+int lt_tape_customs(lua_State *L);
+/* Closes what a thread has left open, NULL: all. Never raises. */
+void lt_tapes_close(lua_State *L, lua_State *owner);
 int lt_tape_records(lua_State *L);
 /* The i-th name that the library provides, n bytes, or NULL past the last. */
 const char *lt_library_name_at(size_t i, size_t *n, int *method);

@@ -128,30 +128,6 @@ end
 
 -- ---- forwards --------------------------------------------------------------
 
-local tapes, watching = 0, 0 -- open; of these, whose function still runs
-
--- The function has returned: what is recorded from now on is of interest to
--- tapes further out only.
-local function stop_watching(tape)
-  watching = watching - tape.watches
-  tape.watches = 0
-end
-
-local function close_tape(tape)
-  stop_watching(tape)
-  tapes = tapes - 1
-  core.tape_close(tape.id)
-  if tapes == 0 then rules.forget_customs() end
-end
-
-local TAPE = { __close = close_tape }
-
-local function new_tape()
-  local tape = { id = core.tape_open(), watches = 1 }
-  tapes, watching = tapes + 1, watching + 1
-  return setmetatable(tape, TAPE)
-end
-
 -- The argument has no float tensor: says what it has instead.
 local function fail_argument(name, argument, n)
   local found
@@ -204,14 +180,14 @@ end
 
 local function run(name, f, n, ...)
   local arguments = table.pack(...)
-  local tape <close> = new_tape()
+  local tape <close> = core.tape_open()
   local leaves, wrapped, restore = wrap(name, arguments[n], n)
   arguments[n] = wrapped
   local results = table.pack(f(table.unpack(arguments, 1,
     math.max(n, arguments.n))))
   check_result(name, results[1])
-  local records = core.tape_records(tape.id, leaves)
-  stop_watching(tape)
+  local records = core.tape_records(tape, leaves)
+  core.stop_watching(tape)
   return results, restore(backward(records, leaves, results[1]))
 end
 
@@ -321,7 +297,7 @@ local function custom_grad(f, backward)
       .. core.kind(backward))
   end
   return function(...)
-    if watching == 0 then return check_custom(table.pack(f(...))) end
+    if not core.watching() then return check_custom(table.pack(f(...))) end
     local arguments = table.pack(...)
     local results, inputs = run_detached(f, arguments)
     local y = check_custom(results)

@@ -297,14 +297,7 @@ end
 
 -- The functions of custom_grad, by the id of their result; kept while a tape is
 -- open, which keeps the results.
-local customs = {}
-
--- Emptied, not replaced: a table that an old closure is given counts as old
--- itself, and a young collection would keep every tensor of the step.
-local function forget_customs()
-  for id in pairs(customs) do customs[id] = nil end -- order-free
-end
-
+local customs = core.customs()
 
 local function custom(g, r, k)
   r.grads = r.grads or customs[r.out_id](g)
@@ -518,5 +511,4 @@ check()
 -- What grad.lua calls; not among the rules, which are one for each op.
 return setmetatable(rules, { __index = {
   note_custom = function(id, backward) customs[id] = backward end,
-  forget_customs = forget_customs,
 } })
