@@ -117,6 +117,8 @@ local function to_input(g, w, geometry)
       { ys.step, xs.step })
   end
   return windows.join_phases(ys, xs, n[1], n[2], reached)
+    or core.full({ g.shape[1], w.shape[2] * geometry.groups, n[1], n[2] }, 0,
+      g.dtype, g.device)
 end
 
 local function to_weight(xp, g, geometry)

@@ -88,8 +88,8 @@ function windows.join(parts, axis)
 end
 
 -- What make(y, x) gives, [n,c,..], for the phases of two axes, joined along them
--- to h x w elements.
--- Without windows (an element lies beside all of them) it gives nil: zeros.
+-- to h x w elements; nil, which means zeros, where every element lies beside all
+-- windows.
 function windows.join_phases(ys, xs, h, w, make)
   local parts, like = {}, nil
   for _, y in ipairs(ys) do
@@ -98,6 +98,7 @@ function windows.join_phases(ys, xs, h, w, make)
       parts[#parts + 1], like = part, like or part or nil
     end
   end
+  if not like then return nil end
   local s = like.shape
   if #parts > 1 then
     local wide, rows = { s[1], s[2], s[3], 1, s[4], 1 }, {}

@@ -240,4 +240,13 @@ case("channel sums", "have the bits of sums of rows", function()
   end
 end)
 
+case("conv", "elements that lie beside all windows have gradient 0", function()
+  eq(grad(function(x)
+    return sum(conv2d(x, ones(1, 1, 1, 1), { stride = 2, padding = 1 }))
+  end)(ones(1, 1, 1, 1)), { { { { 0 } } } })
+  -- The two columns of the input go to columns -1 and 2 of a result of two.
+  eq(conv_transpose2d(ones(1, 1, 1, 2), ones(1, 1, 1, 1),
+    { stride = 3, padding = { 0, 1 } }), { { { { 0, 0 } } } })
+end)
+
 done()

@@ -5,7 +5,7 @@ local core = require "tsh.core"
 
 local function is_cut()
   local x, before = randn(4), tsh.counters().flushes
-  for _ = 1, 2000 do x = x * 2 - x end
+  for _ = 1, 3000 do x = x * 2 - x end
   return tsh.counters().flushes > before and not core.watching()
 end
 
