@@ -320,7 +320,7 @@ case("tables", "a model in several files", function()
     ['{"a": }'] = "a value is missing",
     ['{"a": 1}'] = "weight_map is missing",
     ['[]'] = "'{' is missing",
-    [''] = "there is nothing in it",
+    [''] = "'{' is missing",
   } do
     path = index(text)
     local ok, e = pcall(read, path)

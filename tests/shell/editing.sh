@@ -14,12 +14,14 @@ text '1+1'
 key Enter
 expect 'a value' $'tsh> 1+1\n2\ntsh>'
 text 'half'
+shows 'tsh> half' # Ctrl-C throws away what the terminal still holds
 key C-c
 text '2+2'
 key Enter
 expect 'Ctrl-C leaves the line' $'tsh> half^C\ntsh> 2+2\n4\ntsh>'
 key C-r
 text '1+'
+shows '1+1'
 key C-c
 text '4+4'
 key Enter
