@@ -169,6 +169,7 @@ static void write_interrupted(const lt *l, const char *message, int size,
 static void write_screen(lt *l, const char *message, int form, FILE *err) {
   const char *called = lt_session_of(l)->called;
   place_info p;
+  char guess[120];
   int size;
   if (split_place(l, message, &p))
     message += p.size + 2;
@@ -181,6 +182,8 @@ static void write_screen(lt *l, const char *message, int form, FILE *err) {
   else
     fprintf(err, "error: %.*s\n", size, message);
   write_rest(&p, form, message + size + (message[size] == '\n'), err);
+  if (lt_guess(l, message, guess, sizeof guess))
+    fprintf(err, "  hint: %s\n", guess);
   if (*called) fprintf(err, "  called from %s\n", called);
 }
 

@@ -45,6 +45,10 @@ int lt_note_callers(lua_State *L);
 /* Prints the error at the top of the stack as a screen. Never raises. */
 void lt_report(lt *l, int form, FILE *err);
 
+/* ---- guess.c ------------------------------------------------------------- */
+/* What was meant when Lua says that a name is nil; 0: no idea. Never raises. */
+int lt_guess(lt *l, const char *message, char *text, size_t size);
+
 /* ---- text under construction (print.c) ----------------------------------- */
 /* A sheet lies on the stack as a userdata: when an error jumps over the code
  * that writes it, the collector takes it. */

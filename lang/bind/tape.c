@@ -120,8 +120,7 @@ int lt_tape_watching(lua_State *L) {
 
 /* customs(): the table of the functions of custom_grad, see forget_customs. */
 int lt_tape_customs(lua_State *L) {
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &tape_keys[1]) == LUA_TTABLE)
-    return 1;
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &tape_keys[1]) == LUA_TTABLE) return 1;
   lua_pop(L, 1);
   lua_newtable(L);
   lua_pushvalue(L, -1);

@@ -304,6 +304,7 @@ local function notes_of(metadata)
   end
   for _, k in ipairs(tree.sorted_keys(metadata, "metadata")) do
     local v = metadata[k]
+    if type(v) == "number" or type(v) == "boolean" then v = tostring(v) end
     if type(k) ~= "string" or type(v) ~= "string" then
       core.fail(("write: metadata['%s']: keys and values are strings, got %s")
         :format(k, core.kind(type(k) == "string" and v or k)))

@@ -252,4 +252,14 @@ err=$({ { (trap '' PIPE; exec "$TSH" run big.lua) || echo "status $?" >&2; } |
   head -1 >/dev/null; } 2>&1)
 is 'a reader that leaves, signal ignored before' "$err" 'status 141'
 
+# ---- names that nobody defined ------------------------------------------------
+run "$TSH" -e 'softmx(ones(2))'
+has 'a misspelt function' "$err" "hint: did you mean 'softmax'?"
+run "$TSH" -e 'nn.linear(1, 1) nn.liner(2, 3)'
+has 'a misspelt field' "$err" "hint: did you mean 'linear'?"
+run "$TSH" -e 'concatenate({})'
+has 'a name of other languages' "$err" 'hint: here it is cat'
+run "$TSH" -e 'zzzzzzzz()'
+lacks 'no guess is better than a wild one' "$err" hint
+
 finish
