@@ -6,6 +6,10 @@
 
 static const char shape_key = 0; /* in a proxy's metatable: the plan_shape */
 static const char cache_key = 0; /* registry: shape id -> proxy, weak */
+/* Registry: the proxies used last, which a collection would take though the
+ * next training step asks for them again; a list, by shape id. */
+static const char recent_key = 0;
+enum { RECENT = 64 };
 
 const plan_shape *lt_shape_test(lua_State *L, int i) {
   const plan_shape *s = NULL;
@@ -162,7 +166,7 @@ static int is_good(lua_State *L, const plan_shape *s) {
   return 0;
 }
 
-void lt_shape_push(lua_State *L, const plan_shape *s) {
+static void push_found(lua_State *L, const plan_shape *s) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &cache_key);
   lua_rawgeti(L, -1, (lua_Integer)s->id);
   if (!is_good(L, s)) {
@@ -174,7 +178,26 @@ void lt_shape_push(lua_State *L, const plan_shape *s) {
   lua_remove(L, -2);
 }
 
+void lt_shape_push(lua_State *L, const plan_shape *s) {
+  lua_Integer at = (lua_Integer)(s->id % RECENT) + 1;
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &recent_key);
+  lua_rawgeti(L, -1, at);
+  if (!is_good(L, s)) {
+    lua_pop(L, 1);
+    push_found(L, s);
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, -3, at);
+  }
+  lua_remove(L, -2);
+}
+
 void lt_shape_open(lua_State *L) {
+  lua_createtable(L, RECENT, 0);
+  for (int i = 1; i <= RECENT; i++) {
+    lua_pushboolean(L, 0);
+    lua_rawseti(L, -2, i);
+  }
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &recent_key);
   lua_newtable(L);
   lua_createtable(L, 0, 1);
   lua_pushliteral(L, "v");
