@@ -348,19 +348,16 @@ static int core_nearest(lua_State *L) {
   return 1;
 }
 
-static int core_set_saves(lua_State *L) {
-  plan_set_saves(lt_of(L)->plan, arg_op(L, 1),
-                 (uint32_t)luaL_checkinteger(L, 2));
-  return 0;
-}
-
 int lt_open_tsh_core(lua_State *L) {
   static const luaL_Reg own[] = {{"tape_open", lt_tape_open},
                                  {"tape_close", lt_tape_close},
                                  {"stop_watching", lt_tape_stop},
                                  {"watching", lt_tape_watching},
                                  {"customs", lt_tape_customs},
-                                 {"tape_records", lt_tape_records},
+                                 {"set_rule", lt_walk_set_rule},
+                                 {"walk_new", lt_walk_new},
+                                 {"walk_back", lt_walk_back},
+                                 {"walk_give", lt_walk_give},
                                  {"id", core_id},
                                  {"count", core_count},
                                  {"alias", core_alias},
@@ -395,7 +392,6 @@ int lt_open_tsh_core(lua_State *L) {
                                  {"fail", core_fail},
                                  {"note", core_note},
                                  {"nearest", core_nearest},
-                                 {"set_saves", core_set_saves},
                                  {"ops", lt_tsh_ops},
                                  {"functions", lt_functions_list},
                                  {"file_open", lt_file_open},

@@ -78,6 +78,9 @@ struct lt {
   struct lt_tape *tapes; /* the open ones */
   int watching;          /* of these, whose function still runs */
   struct {
+    uint32_t saves, passes;
+  } rule[TSH_NOPS]; /* of gradients: see lt_walk_set_rule */
+  struct {
     int drawn;           /* the terminal's last line is ours */
     int64_t begun, seen; /* of a load: ms */
   } bar;
@@ -391,7 +394,15 @@ int lt_tape_watching(lua_State *L);
 int lt_tape_customs(lua_State *L);
 /* Closes what a thread has left open, NULL: all. Never raises. */
 void lt_tapes_close(lua_State *L, lua_State *owner);
-int lt_tape_records(lua_State *L);
+typedef struct lt_tape lt_tape;
+lt_tape *lt_tape_get(lua_State *L, int i);
+uint32_t lt_tape_first(const lt_tape *t); /* record */
+int lt_tape_is_open(const lt_tape *t);
+/* walk.c */
+int lt_walk_set_rule(lua_State *L);
+int lt_walk_new(lua_State *L);
+int lt_walk_back(lua_State *L);
+int lt_walk_give(lua_State *L);
 /* The i-th name that the library provides, n bytes, or NULL past the last. */
 const char *lt_library_name_at(size_t i, size_t *n, int *method);
 /* Pushes the table that a file of the library returns. */

@@ -28,100 +28,35 @@ end
 local function fit(g, x)
   if core.is_like(g, x) then return g end
   if g.shape ~= x.shape then
-    g = rules.expand[2](g, { ["in"] = { x } })
+    g = rules.expand[2](g, { x })
   end
   if g.dtype ~= x.dtype then g = g:cast(x.dtype) end
   if g.device ~= x.device then g = g:to(x.device) end
   return g
 end
 
-local function rule_for(rule, k)
-  if rule.each then return k >= (rule.from or 1) and rule.each end
-  return rule[k + 1] or nil
-end
-
--- Does a gradient pass through r? Marks what its result then depends on.
-local function mark(r, state)
-  local rule = assert(rules[r.op], r.op)
-  local ids, active = r.in_ids, state.active
-  for k = 1, #ids do
-    local id = ids[k]
-    if id and active[id] and rule_for(rule, k) then
-      active[r.out_id] = true
-      if r.op == "expand" then state.expand[r.out_id] = r end
-      return
-    end
+-- Goes to each input of a record that wants a gradient, from number k on.
+local function step_back(walk, grads, r, g, k, rule)
+  local each = rule.each
+  while k do
+    local d, id = (each or rule[k + 1])(g, r, k)
+    if d ~= nil and not id then d = fit(d, r[k]) end
+    k = core.walk_give(walk, grads, k, d, id)
   end
 end
 
-local function add(grads, id, g)
-  grads[id] = grads[id] and grads[id] + g or g
-end
-
--- "xo" -> {x = true, o = true}
-local seen = setmetatable({}, { __index = function(t, saves)
-  local sees = {}
-  for c in saves:gmatch("[xyzo]") do sees[c] = true end
-  t[saves] = sees
-  return sees
-end })
-
--- What a rule may see: the inputs and the result that it says it needs, and
--- the expands that made its inputs.
-local function view_of(r, rule, state)
-  local input, ids, sees = r["in"], r.in_ids, seen[rule[1]]
-  r.x = sees.x and input[1]
-  r.y = sees.y and input[2]
-  r.z = sees.z and input[3]
-  r.from = {}
-  for k = 1, #ids do
-    r.from[k] = ids[k] and state.expand[ids[k]] or nil
-  end
-  if not sees.o then r.out = nil end
-  return r
-end
-
-local function step_back(r, g, state)
-  local rule = rules[r.op]
-  local view = view_of(r, rule, state)
-  local ids = r.in_ids
-  for k = 1, #ids do
-    local id = ids[k]
-    local f = id and state.active[id] and rule_for(rule, k)
-    if f then
-      local d, other = f(g, view, k)
-      if other then
-        add(state.grads, other, d)
-      elseif d ~= nil then
-        add(state.grads, id, fit(d, r["in"][k]))
-      end
-    end
-  end
-end
-
--- Gradients of y, one element, by the leaves. Empties the array of records, so
--- that what is no longer needed can be freed.
-local function backward(records, leaves, y)
-  local state = { active = {}, expand = {}, grads = {} }
-  local is_leaf, results = {}, {}
-  for _, leaf in ipairs(leaves) do
-    is_leaf[core.id(leaf)], state.active[core.id(leaf)] = true, true
-  end
-  for _, r in ipairs(records) do
-    if not is_leaf[r.out_id] then mark(r, state) end
-  end
-  state.grads[core.id(y)] = ones_like(y)
-  for i = #records, 1, -1 do
-    local r = records[i]
-    local g = not is_leaf[r.out_id] and state.grads[r.out_id]
-    records[i] = nil
-    if g and state.active[r.out_id] then
-      state.grads[r.out_id] = nil
-      step_back(r, g, state)
-    end
+-- Gradients of y, one element, by the leaves.
+local function backward(tape, leaves, y)
+  local walk, results = core.walk_new(tape, leaves), {}
+  local grads = { [core.id(y)] = ones_like(y) }
+  core.stop_watching(tape)
+  local r, g, k, rule = core.walk_back(walk, grads)
+  while r do
+    step_back(walk, grads, r, g, k, rule)
+    r, g, k, rule = core.walk_back(walk, grads)
   end
   for i, leaf in ipairs(leaves) do
-    results[i] = state.grads[core.id(leaf)] or zeros_like(leaf)
+    results[i] = grads[core.id(leaf)] or zeros_like(leaf)
   end
   return results
 end
@@ -186,9 +121,7 @@ local function run(name, f, n, ...)
   local results = table.pack(f(table.unpack(arguments, 1,
     math.max(n, arguments.n))))
   check_result(name, results[1])
-  local records = core.tape_records(tape, leaves)
-  core.stop_watching(tape)
-  return results, restore(backward(records, leaves, results[1]))
+  return results, restore(backward(tape, leaves, results[1]))
 end
 
 local function check_function(name, f, n)

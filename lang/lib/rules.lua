@@ -3,7 +3,8 @@
 --   op = { saves, rule for input 1, rule for input 2, ... }
 --
 -- saves names what the rules look at: o the result (r.out), x y z the inputs
--- 1 to 3 (r.x, r.y, r.z: a tensor or a number), * all of these. A rule takes the gradient g of
+-- 1 to 3 (r.x, r.y, r.z: a tensor or a number), * all of these; r[k] is input k,
+-- of which shape, dtype and device may be asked. A rule takes the gradient g of
 -- the result and the record r and gives the gradient of its input, in its
 -- shape; `no` and inputs without a rule have none. `each` is the rule of all
 -- inputs (from number `from` on) and gets the input's number.
@@ -20,7 +21,7 @@ local function where(c, x, y) return map("where", c, x, y) end
 
 local shape_of = core.sizes
 
-local function input_shape(r, k) return shape_of(r["in"][k]) end
+local function input_shape(r, k) return shape_of(r[k]) end
 
 -- t, shaped as the result of fold r, with its folded axes put back: extent 1.
 local function kept(t, r)
@@ -232,14 +233,14 @@ end
 -- the expand as well and names the small tensor as the one it is about.
 local function dot(g, r, k)
   local s, wide, others = input_shape(r, k), r.from[k], r.from[3 - k]
-  local other = others and others["in"][1] or (k == 1 and r.y or r.x)
+  local other = others and others[1] or (k == 1 and r.y or r.x)
   local axes = wide and repeated(input_shape(wide, 1), s) or {}
   if #axes == 0 then return kept(g, r) * (k == 1 and r.y or r.x) end
   local order, over = order_last(#s, axes), {}
   for i = 1, #axes do over[i] = #s - #axes + i end
   local d = core.dot(ordered(kept(g, r), s, order), ordered(other, s, order),
     over, false)
-  return d:reshape(input_shape(wide, 1)), wide.in_ids[1]
+  return d:reshape(input_shape(wide, 1)), wide.id
 end
 
 local function unexpand(g, r)
@@ -272,7 +273,7 @@ end
 -- Where each part begins; counted once, as there may be thousands of parts.
 local function starts_of(r)
   local starts, start = {}, 0
-  for i, part in ipairs(r["in"]) do
+  for i, part in ipairs(r) do
     starts[i] = start
     start = start + part.shape[r.axis]
   end
@@ -395,7 +396,7 @@ local rules = {
   erf = { "x", function(g, r)
     return g * (map("exp", -(r.x * r.x)) * TWO_OVER_ROOT_PI)
   end },
-  cast = { "", function(g, r) return g:cast(r["in"][1].dtype) end },
+  cast = { "", function(g, r) return g:cast(r[1].dtype) end },
   copy = { "", same },
 
   -- elementwise, two and three inputs
@@ -450,11 +451,11 @@ local rules = {
     function(g, r) return core.slice0(g, r.ranges) end },
   detach = { "", no },
   windows = { "", function(g, r)
-    return windows.unwindow(g, r.axis, r["in"][1].shape[r.axis],
+    return windows.unwindow(g, r.axis, r[1].shape[r.axis],
       r.window[1], r.window[2], r.window[3])
   end },
   custom = { "*", from = 2, each = custom },
-  to = { "", function(g, r) return g:to(r["in"][1].device) end },
+  to = { "", function(g, r) return g:to(r[1].device) end },
   take = { "y", untake, no },
   index_add = { "y", same, no,
     function(g, r) return core.take0(g, r.y, r.axis) end },
@@ -488,6 +489,24 @@ local function is_differentiable(op)
 end
 
 local SAVES = { o = 1, x = 2, y = 4, z = 8, ["*"] = 0xffffffff }
+local LAST = 31 -- the bit of input 31 and all after it
+
+local function saves_of(rule)
+  local bits = 0
+  for c in rule[1]:gmatch(".") do bits = bits | SAVES[c] end
+  return bits
+end
+
+-- Bit k: input k has a gradient.
+local function passes_of(rule)
+  local bits = 0
+  for k = 1, LAST do
+    if rule.each and k >= (rule.from or 1) or rule[k + 1] then
+      bits = bits | 1 << k
+    end
+  end
+  return bits
+end
 
 local function check()
   local known = {}
@@ -496,9 +515,7 @@ local function check()
     known[op.name] = true
     assert(not is_differentiable(op) or rule, op.name .. " has no gradient")
     if rule then
-      local bits = 0
-      for c in rule[1]:gmatch(".") do bits = bits | SAVES[c] end
-      core.set_saves(op.name, bits)
+      core.set_rule(op.name, rule, saves_of(rule), passes_of(rule))
     end
   end
   for name in pairs(rules) do -- order-free
