@@ -365,6 +365,8 @@ int lt_open_tsh_core(lua_State *L) {
                                  {"is_tensor", core_is_tensor},
                                  {"kind", core_kind},
                                  {"sorted_keys", lt_sorted_keys},
+                                 {"tree_gather", lt_tree_gather},
+                                 {"tree_build", lt_tree_build},
                                  {"is_like", lt_is_like},
                                  {"sizes", lt_sizes},
                                  {"has_sizes", lt_has_sizes},

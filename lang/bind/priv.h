@@ -355,8 +355,10 @@ int lt_functions_list(lua_State *L); /* pushes the table as Lua tables */
 /* bench.c, inspect.c, docs.c: of tsh.core */
 extern const luaL_Reg lt_bench_functions[], lt_inspect_functions[];
 int lt_documented(lua_State *L);
-/* keys.c: of tsh.core */
+/* tree.c, keys.c: of tsh.core */
 int lt_sorted_keys(lua_State *L);
+int lt_tree_gather(lua_State *L);
+int lt_tree_build(lua_State *L);
 int lt_is_like(lua_State *L);
 int lt_sizes(lua_State *L);
 int lt_has_sizes(lua_State *L);

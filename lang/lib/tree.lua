@@ -28,22 +28,6 @@ local function child_path(path, k)
   return path == "" and k or path .. "." .. k
 end
 
--- Calls visit(leaf) for each tensor; names no path, and so costs less than a
--- walk. 0: something is wrong that a walk finds again and can name.
-local function visit_all(t, depth, visit)
-  if core.is_tensor(t) then
-    visit(t)
-    return true
-  end
-  if type(t) ~= "table" then return true end
-  local keys = depth < DEEP and core.sorted_keys(t)
-  if not keys then return false end
-  for i = 1, #keys do
-    if not visit_all(t[keys[i]], depth + 1, visit) then return false end
-  end
-  return true
-end
-
 -- Calls visit(leaf, path, entry of the other tree) for each tensor; `above`
 -- holds the tables on the way down, where a table that contains itself would be
 -- found again.
@@ -59,7 +43,8 @@ local function walk(t, path, above, visit, other)
   above[t] = nil
 end
 
--- A tree like t with leaf(tensor) for every tensor; bare: and nothing else.
+-- A tree like t with leaf(tensor) for every tensor; bare: and nothing else. For
+-- those that are too deep for core.tree_build.
 local function rebuild(t, leaf, bare)
   if core.is_tensor(t) then return leaf(t) end
   if type(t) ~= "table" then return not bare and t or nil end
@@ -81,12 +66,23 @@ end
 --- tree.leaves(t): array of the tensors of t, in order.
 --- Example: #tree.leaves({w = zeros(2, 3), b = zeros(3)}) --> 2
 function tree.leaves(t)
-  local leaves = {}
-  local function add(leaf) leaves[#leaves + 1] = leaf end
-  if visit_all(t, 0, add) then return leaves end
+  local leaves = core.tree_gather(t)
+  if leaves then return leaves end
   leaves = {}
-  walk(t, "", {}, add)
+  walk(t, "", {}, function(leaf) leaves[#leaves + 1] = leaf end)
   return leaves
+end
+
+-- A tree like t with the values for its tensors; holes: false is none.
+local function build(t, values, bare, holes)
+  local copy, good = core.tree_build(t, values, bare, holes)
+  if good ~= false then return copy end
+  local i = 0
+  return rebuild(t, function()
+    i = i + 1
+    if holes and not values[i] then return nil end
+    return values[i]
+  end, bare)
 end
 
 --- tree.flatten(t): array of the tensors of t, and a function that puts an
@@ -96,13 +92,7 @@ end
 --- Example: local leaves, restore = tree.flatten(params)
 function tree.flatten(t)
   local leaves = tree.leaves(t)
-  return leaves, function(values, bare)
-    local i = 0
-    return rebuild(t, function()
-      i = i + 1
-      return values[i] or nil
-    end, bare)
-  end
+  return leaves, function(values, bare) return build(t, values, bare, true) end
 end
 
 --- tree.count(t): number of elements in all tensors of t.
@@ -113,35 +103,32 @@ function tree.count(t)
   return n
 end
 
--- The values at one place of several trees; nil when one has none there.
-local function gather(places, n)
-  for i = 1, n do
-    if places[i] == nil then return nil end
+-- The list and count that core.tree_gather gives, of any trees.
+local function gather(t, ...)
+  local list, count = core.tree_gather(t, ...)
+  if list then return list, count end
+  local n, others = 1 + select("#", ...), { ... }
+  list, count = {}, 0
+  walk(t, "", {}, function(leaf)
+    list[count * n + 1] = leaf
+    count = count + 1
+  end)
+  for k = 2, n do
+    local at = 0
+    walk(t, "", {}, function(_, _, entry)
+      list[at * n + k] = entry
+      at = at + 1
+    end, others[k - 1])
   end
-  return places
+  return list, count
 end
 
-local function step_into(trees, n, k)
-  local inner = {}
-  for i = 1, n do
-    if type(trees[i]) == "table" then inner[i] = trees[i][k] end
+-- f of n entries of a list from number `at` on, or the first where one lacks.
+local function apply(f, list, at, n)
+  for i = at, at + n - 1 do
+    if list[i] == nil then return list[at] end
   end
-  return inner
-end
-
-local function map_at(f, trees, n)
-  local t = trees[1]
-  if core.is_tensor(t) then
-    if not gather(trees, n) then return t end
-    return f(table.unpack(trees, 1, n))
-  end
-  if type(t) ~= "table" then return t end
-  local copy, keys = {}, sorted_keys(t, "")
-  for i = 1, #keys do
-    local k = keys[i]
-    copy[k] = map_at(f, step_into(trees, n, k), n)
-  end
-  return copy
+  return f(table.unpack(list, at, at + n - 1))
 end
 
 --- tree.map(f, t, ...): a tree like t with f(leaf, ...) for every tensor, where
@@ -150,9 +137,10 @@ end
 --- tensor: so the gradients, which have none for integers, fit.
 --- Example: tree.map(function(p, g) return p - 0.1 * g end, params, grads)
 function tree.map(f, t, ...)
-  local function nothing() end
-  if not visit_all(t, 0, nothing) then walk(t, "", {}, nothing) end
-  return map_at(f, { t, ... }, 1 + select("#", ...))
+  local list, count = gather(t, ...)
+  local n, values = 1 + select("#", ...), {}
+  for i = 1, count do values[i] = apply(f, list, (i - 1) * n + 1, n) end
+  return build(t, values)
 end
 
 return { tree = tree, sorted_keys = sorted_keys }
