@@ -389,6 +389,7 @@ struct file *lt_file_get(lua_State *L, int i); /* that is open */
 int lt_open_tsh(lua_State *L);
 int lt_open_tsh_core(lua_State *L);
 extern const luaL_Reg lt_core_calls[]; /* core_call.c */
+extern const luaL_Reg lt_core_back[];  /* core_back.c */
 int lt_tape_open(lua_State *L);
 int lt_tape_close(lua_State *L);
 int lt_tape_stop(lua_State *L);

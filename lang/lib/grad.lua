@@ -28,7 +28,7 @@ end
 local function fit(g, x)
   if core.is_like(g, x) then return g end
   if g.shape ~= x.shape then
-    g = rules.expand[2](g, { x })
+    g = core.unexpand(g, x)
   end
   if g.dtype ~= x.dtype then g = g:cast(x.dtype) end
   if g.device ~= x.device then g = g:to(x.device) end

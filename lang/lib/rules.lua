@@ -42,23 +42,6 @@ local function inverse(order)
   return back
 end
 
--- s with extents of 1 in front up to rank.
-local function fill_front(s, rank)
-  local wide = table.move(s, 1, #s, rank - #s + 1, {})
-  for i = 1, rank - #s do wide[i] = 1 end
-  return wide
-end
-
--- The axes that expanding from shape s to shape `wide` repeats.
-local function repeated(s, wide)
-  local axes = {}
-  s = fill_front(s, #wide)
-  for i, n in ipairs(wide) do
-    if s[i] ~= n then axes[#axes + 1] = i end
-  end
-  return axes
-end
-
 -- Axes 1..rank, those of `last` moved behind the others.
 local function order_last(rank, last)
   local order, is_last = {}, {}
@@ -220,34 +203,17 @@ local function ungather(g, r)
   return core.scatter_add0(zeros_of(input_shape(r, 1), g), r.y, g, r.axis)
 end
 
--- t brought to shape s, of which it may lack axes in front, then its axes put
--- into order and expanded: in this sequence the dot sees an expand again, and
--- its own gradient is as good.
-local function ordered(t, s, order)
-  local small = t:reshape(fill_front(shape_of(t), #s))
-  return small:permute(order):broadcast_to(pick(s, order))
-end
-
--- A matmul is a dot of two expanded operands. Summing the product g * other
--- over the axes that expand repeated is a dot too: so this rule answers for
--- the expand as well and names the small tensor as the one it is about.
+-- A matmul is a dot of two expanded operands. This rule answers for the expand
+-- as well and names the small tensor as the one that the gradient is of.
 local function dot(g, r, k)
-  local s, wide, others = input_shape(r, k), r.from[k], r.from[3 - k]
+  local wide, others = r.from[k], r.from[3 - k]
   local other = others and others[1] or (k == 1 and r.y or r.x)
-  local axes = wide and repeated(input_shape(wide, 1), s) or {}
-  if #axes == 0 then return kept(g, r) * (k == 1 and r.y or r.x) end
-  local order, over = order_last(#s, axes), {}
-  for i = 1, #axes do over[i] = #s - #axes + i end
-  local d = core.dot(ordered(kept(g, r), s, order), ordered(other, s, order),
-    over, false)
-  return d:reshape(input_shape(wide, 1)), wide.id
+  local d = wide and core.dot_back(g, r[k], r.axes, other, wide[1])
+  if d then return d, wide.id end
+  return kept(g, r) * (k == 1 and r.y or r.x)
 end
 
-local function unexpand(g, r)
-  local s = input_shape(r, 1)
-  local axes = repeated(s, shape_of(g))
-  return (#axes > 0 and fold("sum", g, axes, false) or g):reshape(s)
-end
+local function unexpand(g, r) return core.unexpand(g, r[1]) end
 
 -- Padding suits whole ranges; others are written into zeros.
 local function unslice(g, r)
@@ -432,8 +398,9 @@ local rules = {
 
   -- reductions
   sum = { "", function(g, r)
-    local c, s = core.filled(g), input_shape(r, 1)
-    return c and filled_like(g, s, c) or kept(g, r):broadcast_to(s)
+    local c = core.filled(g)
+    if c then return filled_like(g, input_shape(r, 1), c) end
+    return core.spread(g, r[1], r.axes)
   end },
   prod = { "x", prod },
   max = { "xo", extreme },
@@ -441,8 +408,8 @@ local rules = {
   dot = { "xy", each = dot },
 
   -- layout
-  reshape = { "", function(g, r) return g:reshape(input_shape(r, 1)) end },
-  permute = { "", function(g, r) return g:permute(inverse(r.order)) end },
+  reshape = { "", function(g, r) return core.reshape_like(g, r[1]) end },
+  permute = { "", function(g, r) return core.permute_back(g, r.order) end },
   expand = { "", unexpand },
   slice = { "", unslice },
   pad = { "", unpad },

@@ -262,6 +262,22 @@ uint32_t plan_error_site(const plan *p); /* of the last error returned */
 /* Failed since the last call of this function and not demanded: count. */
 uint32_t plan_failures(plan *p);
 
+/* ---- the way back (back.c): of gradients --- */
+/* g, a fold of a tensor of shape s over these axes, repeated along them. */
+tsh_status plan_spread(plan *p, plan_node *g, const plan_shape *s,
+                       uint32_t axes, plan_node **out, tsh_err *err);
+/* g summed over the axes along which a tensor of this shape was expanded. */
+tsh_status plan_unexpand(plan *p, plan_node *g, const plan_shape *shape,
+                         plan_node **out, tsh_err *err);
+/* A matmul is a dot of two expanded operands. Summing the product of g, the
+ * gradient of the dot over these axes, and the other operand, over what the
+ * expand of the first one from `small` to s repeated, is a dot, too. NULL: it
+ * repeated nothing. */
+tsh_status plan_dot_back(plan *p, plan_node *g, const plan_shape *s,
+                         uint32_t axes, plan_node *other,
+                         const plan_shape *small, plan_node **out,
+                         tsh_err *err);
+
 /* ---- the tape ------------------------------------------------------------
  * While a tape is open every recorded node is retained as a record. Tapes nest;
  * a tape sees the records made since it was opened. --- */
