@@ -14,8 +14,9 @@
 #define CHEAP_HEAP  (16 * MIB) /* of Lua: some ms */
 #define BIGGEST     3          /* tensors listed when memory is out */
 
-/* Young collections by themselves after the heap has tripled: seldom inside a
- * step, since each forced one begins the count anew. */
+#define FULL_FIRST 16  /* full ones in a row, where they pay, */
+#define FULL_MOST  256 /* and later */
+
 /* Dies in every collection and is born again: so collections are counted. */
 static int sentinel_gc(lua_State *L) {
   lt_of(L)->cycles++;
@@ -35,6 +36,8 @@ static void start_sentinel(lua_State *L) {
   lua_pop(L, 1);
 }
 
+/* Young collections by themselves after the heap has tripled: seldom inside a
+ * step, since each forced one begins the count anew. */
 void lt_gc_start(lua_State *L) {
   start_sentinel(L);
   lua_gc(L, LUA_GCGEN, 200, 300);
@@ -59,13 +62,43 @@ static void young(lua_State *L) {
   lt *l = lt_of(L);
   if (l->cycles != l->cycles_ours) {
     full(L);
-    l->young_at = plan_counters_get(l->plan)->bytes_allocated;
     return;
   }
   lua_gc(L, LUA_GCSTEP, 0);
   l->cycles_ours = l->cycles;
   lt_drain(l);
-  l->young_at = plan_counters_get(l->plan)->bytes_allocated;
+}
+
+/* Are so many bytes worth a full one? It goes by the size of Lua's heap and
+ * takes some 0.1 us a KiB, fresh memory from the system twice that and more. */
+static int pays(const lt *l, uint64_t bytes) {
+  return bytes > LITTLE / 2 + l->heap.bytes / 2;
+}
+
+/* Collects before a trace is sealed. No young collection finds what a closure
+ * has put into a variable outside: Lua holds it for old at once, the parameters
+ * of the last step for example. When a full one finds such bytes, the steps to
+ * come have more, and full ones are made; now and then a young one, to see. */
+static void collect(lua_State *L) {
+  lt *l = lt_of(L);
+  const plan_counters *c = plan_counters_get(l->plan);
+  uint64_t more =
+      c->bytes_live > l->full_left ? c->bytes_live - l->full_left : 0;
+  if (l->full_next > 0 && pays(l, l->full_found)) {
+    l->full_next--;
+    full(L);
+  } else if (pays(l, more)) {
+    uint64_t was = c->bytes_live;
+    full(L);
+    l->full_found = was - c->bytes_live;
+    l->full_run = l->full_run ? 2 * l->full_run : FULL_FIRST;
+    if (l->full_run > FULL_MOST) l->full_run = FULL_MOST;
+    if (l->full_found < more / 2) l->full_run = 0;
+    l->full_next = l->full_run;
+  } else {
+    young(L);
+  }
+  l->young_at = c->bytes_allocated;
 }
 
 void lt_gc_settle(lua_State *L) { full(L); }
@@ -80,7 +113,7 @@ int lt_gc_balance(lua_State *L) {
     return 1;
   }
   if (c->bytes_allocated - l->young_at < YOUNG_BYTES) return 0;
-  young(L);
+  collect(L);
   return 1;
 }
 
@@ -114,7 +147,7 @@ tsh_status lt_demand(lua_State *L, plan_node *const *nodes, int n, int flags,
   /* A trace is cut where it repeats: most of it is dead, and finding that out
    * costs less than one kernel. */
   if (!exact && (n == 0 || plan_wants_collect(l->plan))) {
-    young(L);
+    collect(L);
     exact = 1;
   }
   if (exact)
