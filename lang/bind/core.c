@@ -368,6 +368,7 @@ int lt_open_tsh_core(lua_State *L) {
                                  {"tree_gather", lt_tree_gather},
                                  {"tree_build", lt_tree_build},
                                  {"is_like", lt_is_like},
+                                 {"has_half", lt_has_half},
                                  {"sizes", lt_sizes},
                                  {"has_sizes", lt_has_sizes},
                                  {"map", core_map},

@@ -2,12 +2,27 @@
  * every training step. */
 #include "priv.h"
 
+int lt_alike(const plan_node *a, const plan_node *b) {
+  return plan_shape_of(a) == plan_shape_of(b) &&
+         plan_dtype_of(a) == plan_dtype_of(b) &&
+         plan_dev_of(a) == plan_dev_of(b);
+}
+
+/* has_half(...): is one of them a tensor of f16 or bf16? */
+int lt_has_half(lua_State *L) {
+  int n = lua_gettop(L), half = 0;
+  for (int i = 1; i <= n && !half; i++) {
+    const plan_node *x = lt_tensor_test(L, i);
+    int dtype = x ? plan_dtype_of(x) : 0;
+    half = dtype == TSH_f16 || dtype == TSH_bf16;
+  }
+  lua_pushboolean(L, half);
+  return 1;
+}
+
 /* is_like(a, b): have they one shape, dtype and device? */
 int lt_is_like(lua_State *L) {
-  const plan_node *a = lt_tensor_get(L, 1), *b = lt_tensor_get(L, 2);
-  lua_pushboolean(L, plan_shape_of(a) == plan_shape_of(b) &&
-                         plan_dtype_of(a) == plan_dtype_of(b) &&
-                         plan_dev_of(a) == plan_dev_of(b));
+  lua_pushboolean(L, lt_alike(lt_tensor_get(L, 1), lt_tensor_get(L, 2)));
   return 1;
 }
 

@@ -362,6 +362,8 @@ int lt_sorted_keys(lua_State *L);
 int lt_tree_gather(lua_State *L);
 int lt_tree_build(lua_State *L);
 int lt_is_like(lua_State *L);
+int lt_alike(const plan_node *a, const plan_node *b);
+int lt_has_half(lua_State *L);
 int lt_sizes(lua_State *L);
 int lt_has_sizes(lua_State *L);
 /* progress.c */

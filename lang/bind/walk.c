@@ -321,17 +321,25 @@ int lt_walk_back(lua_State *L) {
 
 /* walk_give(walk, gradients, k, d, id): adds d, which may be nil, to the
  * gradient of input k of the record visited last, or to that of the tensor with
- * this id. Gives the number of the next input, or nothing. */
+ * this id. Gives the number of the next input, or nothing; or false, and has
+ * done nothing: d has another shape, dtype or device than the input. */
 int lt_walk_give(lua_State *L) {
   walk *w = arg_walk(L, 1);
   int k = (int)luaL_checkinteger(L, 3);
+  const plan_node *d;
   plan_record r;
   lua_settop(L, 5);
   plan_record_of(w->record[w->n], &r);
   luaL_argcheck(L, k >= 1 && k <= r.n, 3, "no input");
-  if (lt_tensor_test(L, 4)) {
+  if ((d = lt_tensor_test(L, 4))) {
     lua_Integer id = (lua_Integer)(uintptr_t)r.in[k - 1].node;
-    if (!lua_isnil(L, 5)) id = luaL_checkinteger(L, 5);
+    if (!lua_isnil(L, 5)) {
+      id = luaL_checkinteger(L, 5);
+    } else if (r.in[k - 1].kind != PLAN_TENSOR ||
+               !lt_alike(d, r.in[k - 1].node)) {
+      lua_pushboolean(L, 0);
+      return 1;
+    }
     if (lua_rawgeti(L, 2, id) != LUA_TNIL)
       lt_push_map(L, TSH_OP_add, 2, 6, 4, 0);
     else

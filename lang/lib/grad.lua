@@ -7,6 +7,8 @@ local core = require "tsh.core"
 local rules = require "tsh.rules"
 local tree = require("tsh.tree").tree
 
+local walk_back, walk_give = core.walk_back, core.walk_give
+
 local FLOAT = { f16 = true, bf16 = true, f32 = true, f64 = true }
 
 local function describe(t)
@@ -26,7 +28,6 @@ end
 
 -- An input's gradient in its own shape, dtype and device.
 local function fit(g, x)
-  if core.is_like(g, x) then return g end
   if g.shape ~= x.shape then
     g = core.unexpand(g, x)
   end
@@ -40,8 +41,11 @@ local function step_back(walk, grads, r, g, k, rule)
   local each = rule.each
   while k do
     local d, id = (each or rule[k + 1])(g, r, k)
-    if d ~= nil and not id then d = fit(d, r[k]) end
-    k = core.walk_give(walk, grads, k, d, id)
+    local after = walk_give(walk, grads, k, d, id)
+    if after == false then
+      after = walk_give(walk, grads, k, fit(d, r[k]))
+    end
+    k = after
   end
 end
 
@@ -50,10 +54,10 @@ local function backward(tape, leaves, y)
   local walk, results = core.walk_new(tape, leaves), {}
   local grads = { [core.id(y)] = ones_like(y) }
   core.stop_watching(tape)
-  local r, g, k, rule = core.walk_back(walk, grads)
+  local r, g, k, rule = walk_back(walk, grads)
   while r do
     step_back(walk, grads, r, g, k, rule)
-    r, g, k, rule = core.walk_back(walk, grads)
+    r, g, k, rule = walk_back(walk, grads)
   end
   for i, leaf in ipairs(leaves) do
     results[i] = grads[core.id(leaf)] or zeros_like(leaf)

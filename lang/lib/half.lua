@@ -4,22 +4,24 @@
 --     local w = half.wide(x)
 --     return half.back(..., x)
 --   end
+local core = require "tsh.core"
+
 local half = {}
 
 local HALF = { f16 = true, bf16 = true }
 
-function half.is(x)
-  return type(x) == "userdata" and HALF[x.dtype] or false
-end
+-- half.is(...): is one of them a tensor of such a dtype?
+half.is = core.has_half
 
 -- x in f32 when it is a half, else x itself; numbers and nil pass.
 function half.wide(x)
-  return half.is(x) and x:cast("f32") or x
+  return core.has_half(x) and x:cast("f32") or x
 end
 
 -- y, computed from half.wide(x), in the dtype that x stands for. Of several x
 -- the widest decides: f16 beside f32 gives f32. Numbers and nil have no say.
 function half.back(y, ...)
+  if not core.has_half(...) then return y end
   local dtype
   for i = 1, select("#", ...) do
     local x = select(i, ...)

@@ -196,6 +196,7 @@ kinds.linear = { shows = { "inputs", "outputs" },
     end
     local weight, bias = kinds.weights(spec, p, spec.bias)
     if not spec.bias then return x:matmul(weight) end
+    if not half.is(x, weight, bias) then return x:matmul(weight) + bias end
     local y = half.wide(x):matmul(half.wide(weight)) + half.wide(bias)
     return half.back(y, x, weight, bias)
   end }
