@@ -13,8 +13,8 @@
  *     tail: the other instructions, on the results
  *
  * A block needs nothing of another, so threads may share them; blocks of the
- * same rows follow each other and share packed rows. More dtypes will widen
- * while packing. */
+ * same rows follow each other and share packed rows, or those of the same
+ * columns where only these are packed. More dtypes will widen while packing. */
 #include "interp.h"
 #include "kit_math.h"
 
@@ -50,8 +50,9 @@ typedef struct {
   const cpu_place *a, *b, *c; /* c: the output, or NULL: there is a tail */
   /* How it is done. */
   int way, pack_a, pack_b, far_a, fetch;
-  int whole_a;           /* rows are packed with all depth */
-  int64_t kept;          /* blocks of columns kept packed */
+  int down;     /* blocks of the same columns follow each other, not of rows */
+  int whole_a;  /* rows are packed with all depth */
+  int64_t kept; /* blocks of columns kept packed */
   int64_t a_row, a_step; /* operands that are not packed */
   int64_t b_step, b_column;
   int64_t rows, columns, depth, units; /* of a block; blocks of all */
@@ -367,13 +368,15 @@ static void choose_kept(gemm *g) {
   int64_t bytes = g->prog->bytes[g->prog->a];
   int64_t block = ((g->columns + 31) / 32 * 32 * g->k.points + 64) * bytes;
   int64_t across = (g->n.points + g->columns - 1) / g->columns;
-  g->kept = 0;
+  g->kept = g->down = 0;
   if (g->way != TILES || !g->pack_b || g->m.points <= g->rows || block == 0)
     return;
   if (across <= KEPT && across * block <= CPU_GEMM_B) g->kept = across;
+  g->down = g->kept && !g->pack_a && !g->far_a;
 }
 
-/* Smaller blocks, until every worker has some of a few microseconds. */
+/* Smaller blocks, until every worker has some of a few microseconds. Rows are
+ * split evenly to the row: as many panels as before, only shorter ones. */
 static void split_blocks(gemm *g, int workers, double ns) {
   int64_t most = INT64_C(4) * workers;
   for (;;) {
@@ -383,7 +386,7 @@ static void split_blocks(gemm *g, int workers, double ns) {
     if (columns > 32 && (columns >= rows || rows <= 28))
       g->columns = even(g->n.points, (columns / 2 + 31) / 32 * 32, 32);
     else if (rows > 14 && g->way == TILES)
-      g->rows = even(g->m.points, (rows / 2 + 13) / 14 * 14, 14);
+      g->rows = even(g->m.points, (rows / 2 + 13) / 14 * 14, 1);
     if (g->rows == rows && g->columns == columns) return;
   }
 }
@@ -462,7 +465,8 @@ static void begin(cpu_run *run, gemm *g, const tsh_launch *launch) {
   cpu_uniforms(run, &g->prog->tail, launch, (size_t)g->lanes);
 }
 
-/* Block number `unit`: columns fastest, then rows, then the batch. */
+/* Block number `unit`: columns fastest, or rows; then the others, then the
+ * batch. */
 static tsh_status one_block(cpu_run *run, gemm *g, int64_t unit) {
   int64_t across = (g->n.points + g->columns - 1) / g->columns;
   int64_t down = (g->m.points + g->rows - 1) / g->rows;
@@ -470,8 +474,8 @@ static tsh_status one_block(cpu_run *run, gemm *g, int64_t unit) {
   gemm_block at;
   if (matrix != g->matrix) enter_matrix(run, g, matrix);
   unit -= matrix * across * down;
-  at.i = unit / across * g->rows;
-  at.j = unit % across * g->columns;
+  at.i = (g->down ? unit % down : unit / across) * g->rows;
+  at.j = (g->down ? unit / down : unit % across) * g->columns;
   at.ni = gemm_part(g->m.points, at.i, g->rows);
   at.nj = gemm_part(g->n.points, at.j, g->columns);
   static tsh_status (*const fn[][2])(cpu_run *, gemm *, const gemm_block *) = {
