@@ -14,8 +14,9 @@
 #define CHEAP_HEAP  (16 * MIB) /* of Lua: some ms */
 #define BIGGEST     3          /* tensors listed when memory is out */
 
-#define FULL_FIRST 16  /* full ones in a row, where they pay, */
+#define FULL_FIRST 4   /* full ones in a row, where they pay, */
 #define FULL_MOST  256 /* and later */
+#define SETTLE     2   /* young ones until bytes are counted anew */
 
 /* Dies in every collection and is born again: so collections are counted. */
 static int sentinel_gc(lua_State *L) {
@@ -42,6 +43,7 @@ void lt_gc_start(lua_State *L) {
   start_sentinel(L);
   lua_gc(L, LUA_GCGEN, 200, 300);
   lt_of(L)->full_above = FULL_FLOOR;
+  lt_of(L)->settle = SETTLE;
 }
 
 static void full(lua_State *L) {
@@ -52,6 +54,7 @@ static void full(lua_State *L) {
   live = plan_counters_get(l->plan)->bytes_live;
   l->full_above = live + live / 2 + FULL_FLOOR;
   l->full_left = live;
+  l->settle = SETTLE;
   l->cycles_ours = l->cycles;
 }
 
@@ -75,30 +78,47 @@ static int pays(const lt *l, uint64_t bytes) {
   return bytes > LITTLE / 2 + l->heap.bytes / 2;
 }
 
+/* Bytes that have gathered since the last full one. It made old what was alive,
+ * so that one step later there are those, too, and they stay. */
+static uint64_t gathered(lt *l) {
+  uint64_t live = plan_counters_get(l->plan)->bytes_live;
+  if (l->settle && --l->settle == 0) l->settled = live;
+  return !l->settle && live > l->settled ? live - l->settled : 0;
+}
+
+/* A full one; if it finds most of these bytes, more follow. */
+static void try_full(lua_State *L, uint64_t bytes) {
+  lt *l = lt_of(L);
+  uint64_t was = plan_counters_get(l->plan)->bytes_live;
+  full(L);
+  l->full_found = was - l->full_left;
+  l->full_run =
+      l->young_run > 2 * SETTLE || !l->full_run ? FULL_FIRST : 2 * l->full_run;
+  if (l->full_run > FULL_MOST) l->full_run = FULL_MOST;
+  l->full_next = l->full_found >= bytes / 2 ? l->full_run : 0;
+  l->young_run = 0;
+}
+
 /* Collects before a trace is sealed. No young collection finds what a closure
  * has put into a variable outside: Lua holds it for old at once, the parameters
  * of the last step for example. When a full one finds such bytes, the steps to
- * come have more, and full ones are made; now and then a young one, to see. */
+ * come have more, and full ones are made; now and then young ones, to see. */
 static void collect(lua_State *L) {
   lt *l = lt_of(L);
-  const plan_counters *c = plan_counters_get(l->plan);
-  uint64_t more =
-      c->bytes_live > l->full_left ? c->bytes_live - l->full_left : 0;
+  uint64_t more;
   if (l->full_next > 0 && pays(l, l->full_found)) {
     l->full_next--;
     full(L);
-  } else if (pays(l, more)) {
-    uint64_t was = c->bytes_live;
-    full(L);
-    l->full_found = was - c->bytes_live;
-    l->full_run = l->full_run ? 2 * l->full_run : FULL_FIRST;
-    if (l->full_run > FULL_MOST) l->full_run = FULL_MOST;
-    if (l->full_found < more / 2) l->full_run = 0;
-    l->full_next = l->full_run;
   } else {
-    young(L);
+    more = gathered(l);
+    if (pays(l, more)) {
+      try_full(L, more);
+    } else {
+      l->young_run++;
+      young(L);
+    }
   }
-  l->young_at = c->bytes_allocated;
+  l->young_at = plan_counters_get(l->plan)->bytes_allocated;
 }
 
 void lt_gc_settle(lua_State *L) { full(L); }

@@ -71,6 +71,9 @@ struct lt {
   uint64_t full_left;  /* bytes_live after the last full one */
   uint64_t cycles, cycles_ours; /* collections in all; at the last of ours */
   uint32_t full_next, full_run; /* full ones to come; of the last such run */
+  uint32_t young_run;           /* young ones since */
+  uint32_t settle;              /* of them, until live bytes have settled, */
+  uint64_t settled;             /* at this number */
   uint64_t full_found;          /* bytes, by the one before that run */
   /* Set by the signal handler: see lt_interrupt. */
   lua_State *volatile running; /* the thread that runs now */

@@ -144,5 +144,26 @@ case("deep graph", "recorded, dropped, computed", function()
   for _ = 1, 100000 do y = y + 1 end
   eq(y, { 100000 })
 end)
+-- A variable of a closure holds its new value for old, in Lua's eyes: no young
+-- collection finds the values that it had before.
+case("gc", "a value that a closure replaces is overwritten in place", function()
+  local function stepper()
+    local w = zeros(256, 1024)
+    return function()
+      w = w + 1
+      return w[1][1]:item()
+    end
+  end
+  local step = stepper()
+  for _ = 1, 20 do step() end
+  local before, live = tsh.counters(), 0
+  for _ = 1, 200 do
+    step()
+    live = math.max(live, tsh.counters().bytes_live)
+  end
+  check(tsh.counters().in_place - before.in_place > 150)
+  check(live - before.bytes_live < 5 * 4 * 256 * 1024)
+  check(step() == 221)
+end)
 
 done()
