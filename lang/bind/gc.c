@@ -86,16 +86,20 @@ static uint64_t gathered(lt *l) {
   return !l->settle && live > l->settled ? live - l->settled : 0;
 }
 
-/* A full one; if it finds most of these bytes, more follow. */
+/* A full one. When it finds most of these bytes, and there was another one
+ * shortly before, more follow. */
 static void try_full(lua_State *L, uint64_t bytes) {
   lt *l = lt_of(L);
   uint64_t was = plan_counters_get(l->plan)->bytes_live;
+  int again = l->young_run <= 2 * SETTLE;
   full(L);
   l->full_found = was - l->full_left;
-  l->full_run =
-      l->young_run > 2 * SETTLE || !l->full_run ? FULL_FIRST : 2 * l->full_run;
+  if (!again || l->full_found < bytes / 2)
+    l->full_run = 0;
+  else
+    l->full_run = l->full_run ? 2 * l->full_run : FULL_FIRST;
   if (l->full_run > FULL_MOST) l->full_run = FULL_MOST;
-  l->full_next = l->full_found >= bytes / 2 ? l->full_run : 0;
+  l->full_next = l->full_run;
   l->young_run = 0;
 }
 
