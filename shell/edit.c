@@ -228,6 +228,11 @@ static void give_signals(const struct sigaction *before) {
 /* The terminal is put in order before the process stops or ends. */
 static void stop_like(int number, const struct sigaction *before) {
   sigset_t open, held;
+  if (number != SIGTSTP) { /* what comes next begins a line */
+    rl_point = rl_end;
+    rl_redisplay();
+    fputc('\n', rl_outstream);
+  }
   rl_deprep_terminal();
   fflush(stdout);
   give_signals(before);

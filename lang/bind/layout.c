@@ -339,7 +339,7 @@ void layout_choose(layout *l, const plan_shape *shape, int dtype,
   }
 }
 
-static int grouped(int64_t n, char *text, size_t size) {
+static void grouped(int64_t n, char *text, size_t size) {
   char digits[32];
   int count = snprintf(digits, sizeof digits, "%lld", (long long)n), at = 0;
   for (int i = 0; i < count && (size_t)at + 2 < size; i++) {
@@ -347,7 +347,6 @@ static int grouped(int64_t n, char *text, size_t size) {
     text[at++] = digits[i];
   }
   text[at] = '\0';
-  return at;
 }
 
 void layout_size(const layout *l, int width, FILE *out) {
@@ -355,13 +354,14 @@ void layout_size(const layout *l, int width, FILE *out) {
   double bytes = (double)l->count * plan_dtype_bytes(l->dtype);
   char count[40], size[40];
   size_t i = 0;
-  int used = grouped(l->count, count, sizeof count);
+  int used;
+  grouped(l->count, count, sizeof count);
   while (bytes >= 1000 && i + 1 < sizeof unit / sizeof *unit) {
     bytes /= 1000;
     i++;
   }
-  used += snprintf(size, sizeof size, i ? ", %.1f %s" : ", %.0f %s", bytes,
-                   unit[i]);
-  fprintf(out, "%s elements%s", count,
-          used + (int)sizeof " elements" - 1 <= width ? size : "");
+  used = snprintf(size, sizeof size, i ? ", %.1f %s" : ", %.0f %s", bytes,
+                  unit[i]);
+  used += fprintf(out, l->count == 1 ? "%s element" : "%s elements", count);
+  if (used <= width) fputs(size, out);
 }

@@ -84,7 +84,9 @@ static int bar_clear(lua_State *L) {
 static int bar_note(lua_State *L) {
   lt *l = lt_of(L);
   lt_bar_clear(l);
-  if (!l->quiet) fprintf(stderr, "%s\n", luaL_checkstring(L, 1));
+  if (l->quiet) return 0;
+  lt_fold(luaL_checkstring(L, 1), 2, stderr);
+  fputc('\n', stderr);
   return 0;
 }
 

@@ -69,7 +69,7 @@ int lt_columns(const char *text, size_t size) {
  * it can be copied. */
 static size_t break_at(const char *line, size_t n, int width) {
   size_t lead = strspn(line, " "), fit = lt_fit(line, n, width, NULL), at = fit;
-  while (at > lead && at > fit / 2 && memcmp(line + at - 1, "  ", 2) != 0) at--;
+  while (at > lead && at > fit / 2 && memcmp(line + at, "  ", 2) != 0) at--;
   if (at > lead && at > fit / 2) return at;
   at = fit;
   while (at > lead && line[at] != ' ') at--;
