@@ -53,7 +53,7 @@ each() {
 
 full() {
   rc=0
-  "$TSH" "${pieces[@]}" <$input 2>err >/dev/full || rc=$?
+  "$TSH" "${pieces[@]}" <"$input" 2>err >/dev/full || rc=$?
   is "full disk: $1: status" $rc 1
   is "full disk: $1: told once" "$(grep -c '^error: ' err)/$(wc -l <err)" 1/1
 }
@@ -63,7 +63,7 @@ if [ -w /dev/full ]; then each full; fi
 gone() {
   { sleep 0.05 && {
     rc=0
-    "$TSH" "${pieces[@]}" <$input 2>err || rc=$?
+    "$TSH" "${pieces[@]}" <"$input" 2>err || rc=$?
     echo $rc >status
   }; } | true
   is "closed pipe: $1: status" "$(cat status)" 141
