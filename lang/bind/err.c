@@ -146,7 +146,7 @@ static uint32_t user_site(lua_State *L) {
   char place[LUA_IDSIZE + 16];
   uint32_t site = lt_site(L);
   lt_site_text(lt_of(L), site, place, sizeof place);
-  return strncmp(place, LT_LIBRARY + 1, sizeof LT_LIBRARY - 2) ? site : 0;
+  return strncmp(place, &LT_LIBRARY[1], sizeof LT_LIBRARY - 2) ? site : 0;
 }
 
 /* ---- raising ----------------------------------------------------------------
