@@ -157,24 +157,24 @@ void sh_command_complete(lt *l, const char *line, int start, const char *word,
 /* ---- help ---------------------------------------------------------------- */
 
 static void list_commands(FILE *out) {
-  for (int i = 0; i < NCOMMANDS; i++)
-    fprintf(out, "  :%-8s %-20s %s\n", commands[i].name, commands[i].arguments,
-            commands[i].help);
-  fputs("\n"
-        "  Anything else is Lua. An expression prints its values, ';' at the\n"
-        "  end mutes them. _ is the last value, out[n] that of entry n.\n"
-        "  An entry that is not complete goes on in the next line; two empty\n"
-        "  lines or Ctrl-C end it. Commands may be shortened.\n",
-        out);
+  char line[200];
+  for (int i = 0; i < NCOMMANDS; i++) {
+    snprintf(line, sizeof line, "  :%-8s %-20s %s\n", commands[i].name,
+             commands[i].arguments, commands[i].help);
+    lt_fold(line, 33, out);
+  }
+  lt_fold(
+      "\n"
+      "  Anything else is Lua. An expression prints its values, ';' at the\n"
+      "  end mutes them. _ is the last value, out[n] that of entry n.\n"
+      "  An entry that is not complete goes on in the next line; two empty\n"
+      "  lines or Ctrl-C end it. Commands may be shortened.\n",
+      2, out);
 }
 
-int sh_help(lt *l, const char *topic, FILE *out, FILE *err) {
-  const command *x;
-  if (!topic || !*topic) {
-    list_commands(out);
-    return LT_OK;
-  }
-  x = find(topic + (*topic == ':'));
+/* What there is on a topic; LT_ERROR when nothing is. */
+static int write_topic(lt *l, const char *topic, FILE *out) {
+  const command *x = find(topic + (*topic == ':'));
   /* A function of the same name is what `tsh help plan` may also mean. */
   if (x && (*topic == ':' || strcmp(x->name, topic) == 0)) {
     fprintf(out, ":%s %s\n  %s\n", x->name, x->arguments, x->help);
@@ -183,13 +183,32 @@ int sh_help(lt *l, const char *topic, FILE *out, FILE *err) {
     if (*topic != ':') lt_doc(l, topic, out);
     return LT_OK;
   }
-  if (lt_doc(l, topic, out) == LT_OK) return LT_OK;
-  fprintf(err,
-          "error: no help on '%s'\n"
-          "  hint: tsh --help and :help list commands, :doc NAME explains "
-          "a function\n",
-          topic);
-  return LT_ERROR;
+  return lt_doc(l, topic, out);
+}
+
+int sh_help(lt *l, const char *topic, FILE *out, FILE *err) {
+  char *text = NULL;
+  size_t size = 0;
+  FILE *sheet;
+  int rc;
+  if (!topic || !*topic) {
+    list_commands(out);
+    return LT_OK;
+  }
+  sheet = open_memstream(&text, &size);
+  if (!sheet) return LT_NOMEM;
+  rc = write_topic(l, topic, sheet);
+  if (fclose(sheet) != 0) rc = LT_NOMEM;
+  if (rc == LT_OK)
+    lt_fold(text, -1, out);
+  else if (rc == LT_ERROR)
+    fprintf(err,
+            "error: no help on '%s'\n"
+            "  hint: tsh --help and :help list commands, :doc NAME explains "
+            "a function\n",
+            topic);
+  free(text);
+  return rc;
 }
 
 /* ---- the commands -------------------------------------------------------- */

@@ -228,6 +228,11 @@ static void give_signals(const struct sigaction *before) {
 /* The terminal is put in order before the process stops or ends. */
 static void stop_like(int number, const struct sigaction *before) {
   sigset_t open, held;
+  if (number != SIGTSTP) { /* what comes next begins a line */
+    rl_point = rl_end;
+    rl_redisplay();
+    fputc('\n', rl_outstream);
+  }
   rl_deprep_terminal();
   fflush(stdout);
   give_signals(before);
@@ -327,18 +332,27 @@ static sh_line_result edit(const char *prompt) {
   return result;
 }
 
+/* At an end of input, readline ends the line itself where it has switched
+ * bracketed paste off. */
+static int has_ended_line(void) {
+  const char *paste = rl_variable_value("enable-bracketed-paste");
+  return paste && strcmp(paste, "on") == 0;
+}
+
 sh_line_result sh_edit_read(sh_line *s, const char *prompt, const char **text) {
   sh_line_result result;
+  int ahead;
   size_t n;
   *text = NULL;
   entered = NULL;
   fflush(stdout);
-  result = is_at_end() ? SH_LINE : edit(prompt);
+  ahead = is_at_end();
+  result = ahead ? SH_LINE : edit(prompt);
   free(s->text);
   s->text = entered;
   if (result != SH_LINE) return result;
   if (!s->text) {
-    fputc('\n', stdout);
+    if (ahead || !has_ended_line()) fputc('\n', stdout);
     return SH_LINE_END;
   }
   for (n = strlen(s->text); n && s->text[n - 1] == '\n';) s->text[--n] = '\0';

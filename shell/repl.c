@@ -44,8 +44,10 @@ static const char *after_prompt(const char *line) {
 static void banner(const session *s) {
   const char *version = lt_version(), *lua = strstr(version, ", ");
   int name = (int)(lua ? lua - version : (long)strlen(version));
-  printf("%.*s - %s - %s - :help for help\n", name, version, lua ? lua + 2 : "",
-         lt_device(*s->place.l));
+  char line[300];
+  snprintf(line, sizeof line, "%.*s - %s - %s - :help for help\n", name,
+           version, lua ? lua + 2 : "", lt_device(*s->place.l));
+  lt_fold(line, 2, stdout);
 }
 
 /* ---- entries ------------------------------------------------------------- */

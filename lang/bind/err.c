@@ -2,9 +2,10 @@
  * looks like stands in priv.h. */
 #include <ctype.h>
 #include <string.h>
-#include "priv.h"
+#include "session.h"
 
-#define LINE 200 /* of a source line that is shown */
+/* Of a source line that is looked at; columns of it that are shown. */
+enum { LINE = 1024, SHOWN = 160 };
 
 static const char last_key = 0; /* registry: the error lt_raise made last */
 
@@ -65,25 +66,34 @@ static size_t caret_at(const char *line, const char *name) {
   return at ? (size_t)(at - line) : strspn(line, " \t");
 }
 
+/* Blanks as wide as the text; its tabs stay, so that the caret stands below its
+ * column. */
+static void add_pad(luaL_Buffer *b, const char *text, size_t size) {
+  for (size_t n; size; text += n, size -= n) {
+    n = strcspn(text, "\t");
+    if (n > size) n = size;
+    for (int i = lt_columns(text, n); i > 0; i--) luaL_addchar(b, ' ');
+    if (n < size) luaL_addchar(b, text[n++]);
+  }
+}
+
 static void add_source(lua_State *L, luaL_Buffer *b, uint32_t site,
                        const char *name) {
-  char line[LINE], place[LUA_IDSIZE + 16];
-  const char *text = line;
+  char line[LINE], text[LINE], place[LUA_IDSIZE + 16];
   size_t caret, blank;
   if (!lt_site_source(lt_of(L), site, line, sizeof line)) return;
   caret = caret_at(line, name);
   blank = strspn(line, " \t");
-  text += blank;
+  caret = lt_excerpt(line + blank, caret - blank, SHOWN, text, sizeof text);
   lt_site_text(lt_of(L), site, place, sizeof place);
   luaL_addstring(b, "\n  ");
   luaL_addstring(b, place);
   luaL_addstring(b, ": ");
   luaL_addstring(b, text);
   luaL_addstring(b, "\n  ");
-  for (size_t i = strlen(place) + 2; i; i--) luaL_addchar(b, ' ');
-  /* Tabs stay tabs, so that the caret stands below its column. */
-  for (size_t i = blank; i < caret; i++)
-    luaL_addchar(b, line[i] == '\t' ? '\t' : ' ');
+  add_pad(b, place, strlen(place));
+  luaL_addstring(b, "  ");
+  add_pad(b, text, caret);
   luaL_addchar(b, '^');
 }
 
@@ -136,7 +146,7 @@ static uint32_t user_site(lua_State *L) {
   char place[LUA_IDSIZE + 16];
   uint32_t site = lt_site(L);
   lt_site_text(lt_of(L), site, place, sizeof place);
-  return strncmp(place, LT_LIBRARY + 1, sizeof LT_LIBRARY - 2) ? site : 0;
+  return strncmp(place, &LT_LIBRARY[1], sizeof LT_LIBRARY - 2) ? site : 0;
 }
 
 /* ---- raising ----------------------------------------------------------------

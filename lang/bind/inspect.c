@@ -170,6 +170,23 @@ static int list_plugins(lua_State *L) {
   return 0;
 }
 
+/* say(text, hang): a line or several, see lt_fold. */
+static int say(lua_State *L) {
+  lt_bar_clear(lt_of(L));
+  lt_fold(luaL_checkstring(L, 1), (int)luaL_optinteger(L, 2, -1), stdout);
+  fputc('\n', stdout);
+  fflush(stdout);
+  return 0;
+}
+
+/* columns(text): of a terminal. */
+static int columns(lua_State *L) {
+  size_t size;
+  const char *text = luaL_checklstring(L, 1, &size);
+  lua_pushinteger(L, lt_columns(text, size));
+  return 1;
+}
+
 static int abi(lua_State *L) {
   lua_pushfstring(L, "%d.%d", TSH_ABI_MAJOR, TSH_ABI_MINOR);
   return 1;
@@ -258,6 +275,8 @@ const luaL_Reg lt_inspect_functions[] = {{"memory", memory},
                                          {"plugins", plugins},
                                          {"list_devices", list_devices},
                                          {"list_plugins", list_plugins},
+                                         {"say", say},
+                                         {"columns", columns},
                                          {"abi", abi},
                                          {"lua_release", lua_release},
                                          {"editor", editor},

@@ -1,5 +1,6 @@
 /* layout.c - the shape of a printed tensor: which positions are shown, one
  * number format for all of them, brackets and columns. */
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,9 +105,9 @@ static void spread_add(spread *s, double v) {
 }
 
 /* Without e-notation a number may be long, but not longer than a cell. */
-static int style_of(const spread *s, const layout_rules *rules) {
+static int style_of(const spread *s, const layout_rules *rules, int precision) {
   /* 1e-4 in f32 is a little less, and looks right with four decimals. */
-  double least = 0.99995 * pow(10, -rules->precision);
+  double least = 0.99995 * pow(10, -precision);
   if (rules->sci == LAYOUT_ON) return SCIENTIFIC;
   if (rules->sci == LAYOUT_OFF)
     return s->largest >= 1e15 ? SCIENTIFIC : s->whole ? WHOLE : FIXED;
@@ -141,7 +142,8 @@ typedef struct {
   const void *cells;
   FILE *out;
   int64_t n, left, right;
-  int gap; /* columns are missing between left and right */
+  int gap;  /* columns are missing between left and right */
+  int most; /* digits */
   format f;
 } page;
 
@@ -153,6 +155,7 @@ static int64_t extent_shown(const layout *l, int axis) {
 static void choose_format(page *g) {
   const layout_rules *rules = &g->l->rules;
   int dtype = g->l->dtype;
+  int precision = rules->precision < g->most ? rules->precision : g->most;
   spread s = {0, INFINITY, 1};
   char text[LAYOUT_CELL];
   int64_t rows = g->n ? g->l->shown / g->n : 0;
@@ -169,8 +172,8 @@ static void choose_format(page *g) {
         if (size > g->f.width) g->f.width = size;
       }
     }
-    if (pass == 0) g->f.style = style_of(&s, rules);
-    g->f.digits = digits_of(dtype, g->f.style, rules->precision);
+    if (pass == 0) g->f.style = style_of(&s, rules, precision);
+    g->f.digits = digits_of(dtype, g->f.style, precision);
   }
 }
 
@@ -180,7 +183,8 @@ static int64_t line_width(const page *g) {
 }
 
 /* Takes columns out of the middle until a line fits. Fewer columns may mean
- * another format and so another width: hence the loop. */
+ * another format and so another width: hence the loop. A last column that is
+ * too wide loses digits; when even that does not help, only "..." stays. */
 static void choose_columns(page *g) {
   const layout *l = g->l;
   int axis = l->rank - 1;
@@ -199,6 +203,13 @@ static void choose_columns(page *g) {
     g->gap = 1;
     choose_format(g);
   }
+  while (line_width(g) > l->width && g->f.digits > 0) {
+    g->most = g->f.digits - 1;
+    choose_format(g);
+  }
+  if (line_width(g) <= l->width) return;
+  g->left = g->right = 0;
+  g->gap = 1;
 }
 
 static void write_row(const page *g, int64_t first) {
@@ -243,7 +254,7 @@ static int64_t write_axis(const page *g, int axis, int64_t first) {
 }
 
 int layout_write(const layout *l, const void *cells, int header, FILE *out) {
-  page g = {.l = l, .cells = cells, .out = out};
+  page g = {.l = l, .cells = cells, .out = out, .most = INT_MAX};
   char text[LAYOUT_CELL];
   if (l->rank == 0) {
     fprintf(out, " %s", layout_exact(l->dtype, cells, 0, text));
@@ -277,7 +288,7 @@ static int64_t inline_axis(const page *g, int axis, int64_t first) {
 }
 
 void layout_inline(const layout *l, const void *cells, FILE *out) {
-  page g = {.l = l, .cells = cells, .out = out};
+  page g = {.l = l, .cells = cells, .out = out, .most = INT_MAX};
   if (l->rank == 0 || l->count == 0) {
     layout_write(l, cells, 0, out);
     return;
@@ -328,23 +339,29 @@ void layout_choose(layout *l, const plan_shape *shape, int dtype,
   }
 }
 
-static void grouped(int64_t n, FILE *out) {
-  char text[32];
-  int size = snprintf(text, sizeof text, "%lld", (long long)n);
-  for (int i = 0; i < size; i++) {
-    if (i && (size - i) % 3 == 0) fputc(',', out);
-    fputc(text[i], out);
+static void grouped(int64_t n, char *text, size_t size) {
+  char digits[32];
+  int count = snprintf(digits, sizeof digits, "%lld", (long long)n), at = 0;
+  for (int i = 0; i < count && (size_t)at + 2 < size; i++) {
+    if (i && (count - i) % 3 == 0) text[at++] = ',';
+    text[at++] = digits[i];
   }
+  text[at] = '\0';
 }
 
-void layout_size(const layout *l, FILE *out) {
+void layout_size(const layout *l, int width, FILE *out) {
   static const char *const unit[] = {"B", "kB", "MB", "GB", "TB"};
   double bytes = (double)l->count * plan_dtype_bytes(l->dtype);
+  char count[40], size[40];
   size_t i = 0;
+  int used;
+  grouped(l->count, count, sizeof count);
   while (bytes >= 1000 && i + 1 < sizeof unit / sizeof *unit) {
     bytes /= 1000;
     i++;
   }
-  grouped(l->count, out);
-  fprintf(out, i ? " elements, %.1f %s" : " elements, %.0f %s", bytes, unit[i]);
+  used = snprintf(size, sizeof size, i ? ", %.1f %s" : ", %.0f %s", bytes,
+                  unit[i]);
+  used += fprintf(out, l->count == 1 ? "%s element" : "%s elements", count);
+  if (used <= width) fputs(size, out);
 }

@@ -37,8 +37,8 @@ void layout_choose(layout *l, const plan_shape *shape, int dtype,
 int layout_write(const layout *l, const void *cells, int header, FILE *out);
 /* All elements in one line, as inside a table. */
 void layout_inline(const layout *l, const void *cells, FILE *out);
-/* "1,000,000 elements, 4.0 MB" */
-void layout_size(const layout *l, FILE *out);
+/* "1,000,000 elements, 4.0 MB"; without the bytes where width is too small. */
+void layout_size(const layout *l, int width, FILE *out);
 
 /* The shortest text that reads back to element i in its dtype. */
 char *layout_exact(int dtype, const void *cells, int64_t i, char *text);

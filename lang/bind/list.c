@@ -15,25 +15,41 @@ typedef struct {
 /* Fills the i-th row; 0 past the last. */
 typedef int (*row_maker)(lt *l, uint32_t i, row *r);
 
+static int cell_width(const row *r, int column) {
+  return lt_columns(r->cell[column], strlen(r->cell[column]));
+}
+
 /* The last column is not padded, so that no line ends in blanks. */
+static void write_row(const row *r, const int *width, int n, FILE *out) {
+  char line[COLUMNS * 2 * CELL];
+  size_t at = 0;
+  int last = n - 1, hang = 0;
+  while (last > 0 && !*r->cell[last]) last--;
+  for (int c = 0; c <= last && at < sizeof line; c++) {
+    int pad = c < last ? width[c] - cell_width(r, c) + 2 : 0;
+    if (pad) hang += width[c] + 2;
+    at += (size_t)snprintf(line + at, sizeof line - at, "%s%*s", r->cell[c],
+                           pad, "");
+  }
+  lt_fold(line, hang, out);
+  fputc('\n', out);
+}
+
 static void write_table(lt *l, const row *head, row_maker make, FILE *out) {
   int width[COLUMNS], n = 0;
   row r = *head;
-  for (int c = 0; c < COLUMNS; c++) width[c] = (int)strlen(head->cell[c]);
+  for (int c = 0; c < COLUMNS; c++) width[c] = cell_width(head, c);
   while (n < COLUMNS && *head->cell[n]) n++;
   for (uint32_t i = 0; make(l, i, &r); i++)
     for (int c = 0; c < n; c++) {
-      int size = (int)strlen(r.cell[c]);
+      int size = cell_width(&r, c);
       if (size > width[c]) width[c] = size;
     }
-  r = *head;
-  for (uint32_t i = 0;; i++) {
-    int last = n - 1;
-    while (last > 0 && !*r.cell[last]) last--;
-    for (int c = 0; c < last; c++) fprintf(out, "%-*s  ", width[c], r.cell[c]);
-    fprintf(out, "%s\n", r.cell[last]);
+  write_row(head, width, n, out);
+  memset(&r, 0, sizeof r);
+  for (uint32_t i = 0; make(l, i, &r); i++) {
+    write_row(&r, width, n, out);
     memset(&r, 0, sizeof r);
-    if (!make(l, i, &r)) return;
   }
 }
 
@@ -127,8 +143,9 @@ static void list_folders(lt *l, FILE *out) {
   const char *folder;
   for (uint32_t i = 0; (folder = dev_folder_at(l->devices, i)) != NULL; i++) {
     if (i == 0) fputs("\nNAME.so is looked for in\n", out);
-    fprintf(out, "  %s%s\n", folder,
-            access(folder, F_OK) == 0 ? "" : "  (not there yet)");
+    fputs("  ", out);
+    fputs(folder, out);
+    fputs(access(folder, F_OK) == 0 ? "\n" : "  (not there yet)\n", out);
   }
 }
 

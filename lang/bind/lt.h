@@ -81,6 +81,9 @@ int lt_timing(const lt *l);
 const char *lt_setting_name(size_t i); /* of :set, or NULL past the last */
 const char *lt_device(lt *l);          /* the default device's name */
 int lt_set_device(lt *l, const char *name, char *text, size_t size);
+/* Writes lines; on a terminal, what is too long for it goes on below, behind
+ * `hang` blanks, or two more than its own when hang is -1. */
+void lt_fold(const char *text, int hang, FILE *out);
 const char *lt_version(void); /* "tsh 0.1.0", "Lua 5.4.6", one line */
 
 #endif

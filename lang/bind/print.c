@@ -50,10 +50,14 @@ lt_screen lt_screen_of(FILE *out) {
   screen.dim =
       term && *term && strcmp(term, "dumb") != 0 && (!no_color || !*no_color);
   if (ioctl(fileno(out), TIOCGWINSZ, &window) != 0) return screen;
-  if (window.ws_col >= 20) screen.width = window.ws_col;
+  if (window.ws_col > 0) screen.width = window.ws_col;
   /* The header and the next prompt stay on the screen too. */
   if (window.ws_row > 4) screen.rows = window.ws_row - 3;
   return screen;
+}
+
+int lt_line_width(FILE *out) {
+  return isatty(fileno(out)) ? lt_screen_of(out).width : INT_MAX;
 }
 
 lt_screen lt_screen_for(lt *l, FILE *out) {
@@ -201,21 +205,26 @@ void lt_print_tensor(lua_State *L, int i, const lt_screen *screen, FILE *out) {
   const void *cells = fetch(L, i, &look, screen);
   if (layout_write(&look, cells, write_header(L, i, out), out)) {
     fputs(screen->dim ? "\n\033[2m" : "\n", out);
-    layout_size(&look, out);
+    layout_size(&look, screen->width, out);
     if (screen->dim) fputs("\033[0m", out);
   }
   lua_pop(L, 1);
 }
 
-void lt_print_short(lua_State *L, int i, FILE *out) {
+void lt_print_short(lua_State *L, int i, int room, FILE *out) {
   lt_screen wide = lt_screen_all(lt_of(L), stdout);
   layout look;
+  lt_sheet *sheet;
   const void *cells;
-  write_header(L, i, out);
+  room -= write_header(L, i, out);
   if (plan_shape_of(lt_tensor_get(L, i))->count > LT_SHORT_MAX) return;
   cells = fetch(L, i, &look, &wide);
-  layout_inline(&look, cells, out);
-  lua_pop(L, 1);
+  sheet = lt_sheet_new(L);
+  layout_inline(&look, cells, sheet->out);
+  lt_sheet_close(L, sheet);
+  if (sheet->size <= (size_t)(room > 0 ? room : 0))
+    fwrite(sheet->text, 1, sheet->size, out);
+  lua_pop(L, 2);
 }
 
 int lt_tostring(lua_State *L) {

@@ -21,20 +21,10 @@ static int can_draw(const lt *l) {
   return !l->quiet && lt_screen_of(stderr).dim;
 }
 
-/* Bytes of text that fit into width columns. A byte that continues a character
- * takes no column; wide characters do not occur in numbers and bars. */
-static size_t fitting(const char *text, int width) {
-  size_t n = 0;
-  for (int columns = 0; text[n]; n++) {
-    if (((unsigned char)text[n] & 0xC0) == 0x80) continue;
-    if (columns++ == width) break;
-  }
-  return n;
-}
-
 static void draw(lt *l, const char *text) {
   int width = lt_screen_of(stderr).width - 1; /* no wrap at the edge */
-  fprintf(stderr, "\r%.*s\033[K", (int)fitting(text, width), text);
+  fprintf(stderr, "\r%.*s\033[K", (int)lt_fit(text, strlen(text), width, NULL),
+          text);
   fflush(stderr);
   l->bar.drawn = 1;
 }
@@ -94,7 +84,9 @@ static int bar_clear(lua_State *L) {
 static int bar_note(lua_State *L) {
   lt *l = lt_of(L);
   lt_bar_clear(l);
-  if (!l->quiet) fprintf(stderr, "%s\n", luaL_checkstring(L, 1));
+  if (l->quiet) return 0;
+  lt_fold(luaL_checkstring(L, 1), 2, stderr);
+  fputc('\n', stderr);
   return 0;
 }
 

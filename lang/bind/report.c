@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include "session.h"
 
-enum { PLACE = LUA_IDSIZE + 16, SOURCE = 240, CALLERS = 6 };
+enum { PLACE = LUA_IDSIZE + 16, SOURCE = 1024, SHOWN = 160, CALLERS = 6 };
 
 /* ---- who called ---------------------------------------------------------- */
 
@@ -111,19 +111,89 @@ static int is_source_line(const place_info *p, const char *line) {
          is_place_of(line + 2, p->text);
 }
 
-/* The source line; caret: the rest of the caret line, or NULL. */
-static void write_source(const place_info *p, int form, const char *caret,
-                         int size, FILE *err) {
-  int blank = (int)strspn(p->source, " \t"), digits;
-  if (form == LT_ENTRY) {
-    fprintf(err, "  %s: %s\n", p->text, p->source + blank);
-    if (caret) fprintf(err, "  %*s%.*s\n", (int)p->size + 2, "", size, caret);
-    return;
+/* A line of the message. */
+static void write_folded(const char *text, size_t size, FILE *err) {
+  char *line = strndup(text, size);
+  if (line)
+    lt_fold(line, -1, err);
+  else
+    fwrite(text, 1, size, err);
+  fputc('\n', err);
+  free(line);
+}
+
+/* The caret's byte in text, from the line below it; NO_CARET where it has none.
+ */
+#define NO_CARET SIZE_MAX
+static size_t caret_of(const char *text, const char *below, size_t size) {
+  int columns = 0;
+  size_t at = 0;
+  if (size == 0 || below[size - 1] != '^') return NO_CARET;
+  for (size_t i = 0; i + 1 < size; i++) {
+    if (below[i] == '\t') {
+      at += lt_fit(text + at, strcspn(text + at, "\t"), columns, NULL);
+      at += text[at] == '\t';
+      columns = 0;
+    } else {
+      columns++;
+    }
   }
-  digits = fprintf(err, "  %d", p->line);
-  fprintf(err, " | %s\n", p->source);
-  if (caret)
-    fprintf(err, "%*s | %.*s%.*s\n", digits, "", blank, p->source, size, caret);
+  return at + lt_fit(text + at, strlen(text + at), columns, NULL);
+}
+
+/* "  in[3]:1: " or "  42 | ", the source line, and the caret below it. Where a
+ * narrow terminal leaves no room beside the place, they stand below it. */
+static void write_source(const place_info *p, int form, const char *source,
+                         size_t caret, FILE *err) {
+  char lead[PLACE + 8], text[SOURCE];
+  int blank = (int)strspn(p->source, " \t"), width = lt_line_width(err);
+  int room, size = snprintf(lead, sizeof lead,
+                            form == LT_ENTRY ? "  %s: " : "  %.0s%d | ",
+                            p->text, p->line);
+  size_t from;
+  if (form != LT_ENTRY && lt_columns(p->source, (size_t)blank) > width / 4)
+    blank = 0;
+  if (form == LT_ENTRY) blank = 0;
+  room = width - lt_columns(lead, (size_t)size) -
+         lt_columns(p->source, (size_t)blank);
+  fputs(lead, err);
+  if (room < 16 && lt_columns(source, strlen(source)) > room &&
+      form == LT_ENTRY) {
+    fputs("\n  ", err);
+    strcpy(lead, "  ");
+    room = width - 2;
+  }
+  from = lt_excerpt(source, caret == NO_CARET ? 0 : caret,
+                    room < SHOWN ? room : SHOWN, text, sizeof text);
+  fprintf(err, "%.*s%s\n", blank, p->source, text);
+  if (caret == NO_CARET) return;
+  if (form == LT_ENTRY)
+    fprintf(err, "%*s", lt_columns(lead, strlen(lead)), "");
+  else
+    fprintf(err, "%*s | %.*s", size - 3, "", blank, p->source);
+  lt_write_pad(text, from, err);
+  fputs("^\n", err);
+}
+
+static void write_own_source(const place_info *p, int form, FILE *err) {
+  write_source(p, form, p->source + strspn(p->source, " \t"), NO_CARET, err);
+}
+
+/* The lines of an error that show its source, as err.c has made them; gives
+ * back what follows. */
+static const char *rewrite_source(const place_info *p, int form,
+                                  const char *text, FILE *err) {
+  char source[SOURCE];
+  size_t size = strcspn(text, "\n"), lead = p->size + 4, below, indent;
+  const char *next = text + size + (text[size] == '\n');
+  size_t caret = NO_CARET;
+  snprintf(source, sizeof source, "%.*s", (int)(size - lead), text + lead);
+  below = strcspn(next, "\n");
+  indent = (size_t)lt_columns(p->text, p->size) + 4;
+  if (below > indent) caret = caret_of(source, next + indent, below - indent);
+  write_source(p, form, source, caret, err);
+  if (caret == NO_CARET) return next;
+  return next + below + (next[below] == '\n');
 }
 
 /* The lines after the first; those that show the source are made anew. */
@@ -131,20 +201,16 @@ static void write_rest(const place_info *p, int form, const char *text,
                        FILE *err) {
   int shown = 0;
   while (*text) {
-    int size = (int)strcspn(text, "\n");
-    const char *next = text + size + (text[size] == '\n');
+    size_t size = strcspn(text, "\n");
     if (is_source_line(p, text)) {
-      int indent = (int)p->size + 4, length = (int)strcspn(next, "\n");
-      int has = length > indent && next[length - 1] == '^';
-      write_source(p, form, has ? next + indent : NULL, length - indent, err);
-      if (has) next += length + (next[length] == '\n');
+      text = rewrite_source(p, form, text, err);
       shown = 1;
-    } else {
-      fprintf(err, "%.*s\n", size, text);
+      continue;
     }
-    text = next;
+    write_folded(text, size, err);
+    text += size + (text[size] == '\n');
   }
-  if (!shown && p->size) write_source(p, form, NULL, 0, err);
+  if (!shown && p->size) write_own_source(p, form, err);
 }
 
 /* An entry of one line is the place of what was shown after it had run. */
@@ -166,6 +232,25 @@ static void write_interrupted(const lt *l, const char *message, int size,
   fprintf(err, ", after %.2f s\n", lt_seconds(l));
 }
 
+static void write_note(const char *what, const char *text, FILE *err) {
+  char line[700];
+  int size = snprintf(line, sizeof line, "  %s%s", what, text);
+  if (size > 0) write_folded(line, strlen(line), err);
+}
+
+static void write_first(const place_info *p, int form, const char *message,
+                        int size, FILE *err) {
+  char *line;
+  const char *place = form == LT_SCRIPT && p->size ? p->text : "";
+  if (asprintf(&line, "%s%serror: %.*s", place, *place ? ": " : "", size,
+               message) < 0) {
+    fprintf(err, "error: %.*s\n", size, message);
+    return;
+  }
+  write_folded(line, strlen(line), err);
+  free(line);
+}
+
 static void write_screen(lt *l, const char *message, int form, FILE *err) {
   const char *called = lt_session_of(l)->called;
   place_info p;
@@ -175,16 +260,17 @@ static void write_screen(lt *l, const char *message, int form, FILE *err) {
     message += p.size + 2;
   else if (!l->interrupted || form != LT_ENTRY || !entry_place(l, &p))
     p.size = 0;
-  if (form == LT_SCRIPT && p.size) fprintf(err, "%s: ", p.text);
   size = (int)strcspn(message, "\n");
-  if (l->interrupted)
+  if (l->interrupted) {
+    if (form == LT_SCRIPT && p.size) fprintf(err, "%s: ", p.text);
     write_interrupted(l, message, size, err);
-  else
-    fprintf(err, "error: %.*s\n", size, message);
+  } else {
+    write_first(&p, form, message, size, err);
+  }
   write_rest(&p, form, message + size + (message[size] == '\n'), err);
   if (lt_guess(l, message, guess, sizeof guess))
-    fprintf(err, "  hint: %s\n", guess);
-  if (*called) fprintf(err, "  called from %s\n", called);
+    write_note("hint: ", guess, err);
+  if (*called) write_note("called from ", called, err);
 }
 
 /* Text of an error value that is no string. */

@@ -1,5 +1,6 @@
 /* session.h - what the files that talk to the user share: lt.c eval.c
- * report.c print.c show.c docs.c list.c interrupt.c progress.c set.c. */
+ * report.c print.c show.c docs.c list.c interrupt.c progress.c set.c width.c.
+ */
 #ifndef LT_SESSION_H
 #define LT_SESSION_H
 
@@ -60,6 +61,21 @@ typedef struct {
 lt_sheet *lt_sheet_new(lua_State *L);           /* pushed */
 void lt_sheet_close(lua_State *L, lt_sheet *s); /* text, size are good now */
 
+/* ---- widths (width.c) ---------------------------------------------------- */
+/* Columns of a terminal that a text takes; a tab counts as eight. */
+int lt_columns(const char *text, size_t size);
+/* Bytes of the whole characters in front that take at most width columns;
+ * columns: what they do take, or NULL. */
+size_t lt_fit(const char *text, size_t size, int width, int *columns);
+/* The part of a line around its byte `at` that takes about width columns, with
+ * "..." for the rest. Gives back where `at` is in text. */
+size_t lt_excerpt(const char *line, size_t at, int width, char *text,
+                  size_t size);
+/* Blanks as wide as the text; its tabs stay tabs. */
+void lt_write_pad(const char *text, size_t size, FILE *out);
+/* Columns of the terminal; INT_MAX for what is none (print.c). */
+int lt_line_width(FILE *out);
+
 /* ---- what a tensor looks like (print.c) ---------------------------------- */
 typedef struct {
   int width, rows; /* rows 0: no limit */
@@ -74,9 +90,10 @@ enum { LT_SHORT_MAX = 8 }; /* elements of a tensor that a table shows */
 /* Computes the tensors in the list at index i, in one flush; but those that
  * are too large to be made for a few numbers. Raises. */
 void lt_print_demand(lua_State *L, int list);
-/* The tensor at index i, with header; short: in one line, or header only. */
+/* The tensor at index i, with header; short: in one line of `room` columns, or
+ * the header only. */
 void lt_print_tensor(lua_State *L, int i, const lt_screen *screen, FILE *out);
-void lt_print_short(lua_State *L, int i, FILE *out);
+void lt_print_short(lua_State *L, int i, int room, FILE *out);
 
 /* ---- what any value looks like (show.c) ---------------------------------- */
 /* Writes the n values from index first as at the prompt. Raises. */

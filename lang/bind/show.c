@@ -1,6 +1,7 @@
 /* show.c - what any Lua value looks like at the prompt. Tables are written out
  * in the order of their keys, within limits; all tensors that one print shows
  * are computed in one flush. */
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 #include "session.h"
@@ -11,6 +12,7 @@ typedef struct {
   lua_State *L;
   FILE *out; /* NULL: collect the tensors into the list at index `held` */
   int held, flat, depth, left;
+  long line; /* where in `out` the line begins */
   const void *above[DEPTH];
   lt_screen screen;
 } show;
@@ -139,6 +141,11 @@ static void show_key(show *s, int i) {
 
 /* ---- tables -------------------------------------------------------------- */
 
+static void begin_line(show *s, int indent) {
+  s->line = ftell(s->out) + 1;
+  fprintf(s->out, "\n%*s", indent, "");
+}
+
 static void show_fields(show *s, int t, int indent) {
   lua_State *L = s->L;
   int64_t total = first_keys(L, t), i = 1;
@@ -147,7 +154,7 @@ static void show_fields(show *s, int t, int indent) {
     int isint = lua_rawgeti(L, keys, i) == LUA_TNUMBER && lua_isinteger(L, -1);
     s->left--;
     if (s->out && i > 1) fputs(s->flat ? ", " : ",", s->out);
-    if (s->out && !s->flat) fprintf(s->out, "\n%*s", indent + 2, "");
+    if (s->out && !s->flat) begin_line(s, indent + 2);
     if (!isint || lua_tointeger(L, -1) != i) show_key(s, lua_gettop(L));
     lua_pushvalue(L, -1);
     lua_rawget(L, t);
@@ -177,7 +184,7 @@ static int show_flat(show *s, int t, int indent) {
   s->out = out;
   s->flat = 0;
   lt_sheet_close(L, line);
-  fits = indent + (int)line->size + 2 <= s->screen.width &&
+  fits = indent + lt_columns(line->text, line->size) + 2 <= s->screen.width &&
          !memchr(line->text, '\n', line->size);
   if (fits)
     fwrite(line->text, 1, line->size, out);
@@ -213,10 +220,16 @@ static void hold(lua_State *L, int list, int i) {
   lua_rawseti(L, list, (lua_Integer)lua_rawlen(L, list) + 1);
 }
 
+/* Columns up to the edge, but for a comma. */
+static int room_left(const show *s) {
+  long used = ftell(s->out) - s->line;
+  return used < s->screen.width ? s->screen.width - (int)used - 1 : 0;
+}
+
 static void show_tensor(show *s, int i) {
   int64_t count = plan_shape_of(lt_tensor_test(s->L, i))->count;
   if (s->out && s->depth)
-    lt_print_short(s->L, i, s->out);
+    lt_print_short(s->L, i, s->flat ? INT_MAX : room_left(s), s->out);
   else if (s->out)
     lt_print_tensor(s->L, i, &s->screen, s->out);
   else if (!s->depth || count <= LT_SHORT_MAX)

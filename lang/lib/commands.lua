@@ -2,6 +2,7 @@
 -- its line; what it finds is printed. Each has a twin in the table tsh, which
 -- returns it instead.
 local core = require "tsh.core"
+local print_table = require("tsh.grid").print
 
 local twins, command = {}, {}
 
@@ -77,24 +78,6 @@ local function load_expression(name, code)
   return f
 end
 
--- Columns that are as wide as what they hold; the last is not padded.
-local function print_table(rows)
-  local width = {}
-  for _, r in ipairs(rows) do
-    for c, text in ipairs(r) do
-      width[c] = math.max(width[c] or 0, utf8.len(text) or #text)
-    end
-  end
-  for _, r in ipairs(rows) do
-    local parts = {}
-    for c, text in ipairs(r) do
-      local gap = c < #r and (" "):rep(width[c] - (utf8.len(text) or #text))
-      parts[c] = text .. (gap or "")
-    end
-    print((table.concat(parts, "  "):gsub("%s+$", "")))
-  end
-end
-
 local function bytes_text(v)
   local units = { " B", " kB", " MB", " GB", " TB" }
   local i = 1
@@ -137,7 +120,7 @@ function command.bench(rest)
     job.inputs = job.inputs or {}
     job.inputs[i] = input_of(text)
   end
-  print(tostring(twins.bench(job)))
+  core.say(tostring(twins.bench(job)), 4)
 end
 
 -- ---- :time, :type ----------------------------------------------------------
@@ -177,7 +160,7 @@ function command.time(rest)
   if t.bytes_moved > 0 then
     parts[#parts + 1] = bytes_text(t.bytes_moved) .. " moved"
   end
-  print(table.concat(parts, ", "))
+  core.say(table.concat(parts, ", "))
 end
 
 -- How many launches a tensor would take; nil when it is there already.
@@ -352,7 +335,11 @@ function command.plan(rest)
   end
   tensors[#tensors + 1] = { run = o.run, source = o.source, dot = o.dot ~= nil }
   local text = tsh.plan(table.unpack(tensors))
-  if not o.dot then return io.write(text) end
+  if not o.dot then
+    -- The last column goes on below itself.
+    local last = text:match("^([^\n]* )%S+\n")
+    return core.say(text:gsub("\n$", ""), last and #last or 4)
+  end
   local file, why = io.open(o.dot, "w")
   if not file then core.fail("plan: " .. why) end
   file:write(text)

@@ -57,6 +57,17 @@ local function bar_text(part, width)
   return done:rep(full) .. rest:rep(width - full)
 end
 
+-- The parts that fit; the first two in any case, which are cut where they must.
+local function fitting(parts, width)
+  local text = table.concat(parts, "  ", 1, math.min(#parts, 2))
+  for i = 3, #parts do
+    local more = text .. "  " .. parts[i]
+    if core.columns(more) > width then break end
+    text = more
+  end
+  return text
+end
+
 -- ---- one loop --------------------------------------------------------------
 
 -- What is known of a bar; kept apart, as fields of a bar are what it shows.
@@ -79,7 +90,7 @@ local function line_of(s, now, width)
     parts[#parts + 1] = time_text(spent * (1 - part) / part) .. " left"
   end
   table.move(shown_text(s.shown), 1, #s.shown, #parts + 1, parts)
-  return table.concat(parts, "  ")
+  return fitting(parts, width)
 end
 
 local function draw(s)

@@ -1,6 +1,7 @@
 -- What `tsh WORD` answers: lists for people and, with --json, for programs. A
 -- word takes the arguments behind it and prints.
 local core = require "tsh.core"
+local print_table = require("tsh.grid").print
 
 local word = {}
 
@@ -26,20 +27,6 @@ end
 
 local function print_json(value)
   print(require("tsh.json").json.encode(value))
-end
-
-local function print_table(rows)
-  local width = {}
-  for _, r in ipairs(rows) do
-    for c, text in ipairs(r) do width[c] = math.max(width[c] or 0, #text) end
-  end
-  for _, r in ipairs(rows) do
-    local parts = {}
-    for c, text in ipairs(r) do
-      parts[c] = text .. (c < #r and (" "):rep(width[c] - #text) or "")
-    end
-    print((table.concat(parts, "  "):gsub("%s+$", "")))
-  end
 end
 
 local function no_arguments(name, plain)

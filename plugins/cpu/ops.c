@@ -1,6 +1,9 @@
 /* ops.c - what the cpu has: the op table as masks of compute dtypes, and the
  * choice of an instruction set. */
 #include <stdlib.h>
+#ifdef CPU_HAVE_V3
+#include <cpuid.h>
+#endif
 #include <string.h>
 
 #include "device.h"
@@ -43,10 +46,16 @@ const uint32_t cpu_op_types[TSH_NOPS] = {
 /* What a compiler may use for each level; the last two also need an operating
  * system that saves the registers, which the builtin asks for. */
 #ifdef CPU_HAVE_V3
+/* clang's builtin does not know the name. */
+static int has_f16c(void) {
+  unsigned a, b, c, d;
+  return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) != 0;
+}
+
 static int has_v3(void) {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
          __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-         __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("f16c");
+         __builtin_cpu_supports("popcnt") && has_f16c();
 }
 #endif
 #ifdef CPU_HAVE_V4

@@ -183,7 +183,7 @@ const tsh_plugin *tsh_plugin_query(uint32_t host_major, uint32_t host_minor) {
       .major = TSH_ABI_MAJOR,
       .minor = TSH_ABI_MINOR,
       .name = "cpu",
-      .version = "0.1.0",
+      .version = TSH_VERSION,
       .count = count,
       .props = props,
       .open = open_device,

@@ -46,10 +46,10 @@ typedef struct {
 } worker;
 
 struct cpu_team {
-  union {
+  _Alignas(64) union {
     uint64_t word;    /* generation << 32 | front << 16 | back */
     uint32_t half[2]; /* workers sleep on the generation */
-  } _Alignas(64) now;
+  } now;
   cpu_part_fn *fn;
   void *job;
   int64_t parts;

@@ -22,12 +22,22 @@ sessions=0
 mux() { tmux -L "tsh-$$" -f /dev/null "$@"; }
 trap 'mux kill-server 2>/dev/null; cleanup' EXIT
 
-# open [COMMAND]: a window of 80 by 24 in which tsh runs; leaves its $name
+# open [COMMAND]: a window of $columns by $rows in which tsh runs; leaves its
+# $name
+columns=80
+rows=24
 open() {
   sessions=$((sessions + 1))
   name=s$sessions
-  mux new-session -d -s "$name" -x 80 -y 24 "${1-$TSH -q}; echo status \$?; cat"
+  mux new-session -d -s "$name" -x $columns -y $rows "${1-$TSH -q}; echo status \$?; cat"
   shows 'tsh>' || fail 'the prompt appears' "$(screen)"
+}
+# resize COLUMNS [ROWS]
+resize() { mux resize-window -t "$name" -x "$1" -y "${2-24}"; }
+# enter TEXT: a line and Enter
+enter() {
+  text "$1"
+  key Enter
 }
 text() { mux send-keys -t "$name" -l -- "$1"; }
 key() { mux send-keys -t "$name" "$@"; }

@@ -109,8 +109,9 @@ key Enter
 sleep 0.3
 key C-c
 expect 'Ctrl-C stops what runs' $'while true do end\ntsh>'
+clear
 key C-d
-expect 'Ctrl-D leaves' 'status 0'
+expect 'Ctrl-D leaves, in the next line' $'tsh>\nstatus 0'
 
 # ---- two sessions, both killed ------------------------------------------------
 open

@@ -10,11 +10,6 @@ cd "$dir" || exit 1
 limit=200
 case ${TSH_BUILD-} in *asan* | *coverage*) limit=1500 ;; esac
 
-# enter TEXT: a line and Enter
-enter() {
-  text "$1"
-  key Enter
-}
 now() { echo $(($(date +%s%N) / 1000000)); }
 
 # ---- without a terminal --------------------------------------------------------
