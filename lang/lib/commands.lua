@@ -464,7 +464,8 @@ end
 
 -- ---- :apropos, :load -------------------------------------------------------
 
---- tsh.apropos(word): names whose help mentions the word: a list of {name,
+--- tsh.apropos(word): names whose help mentions the word, and what has it
+--- as its name in NumPy or PyTorch: a list of {name,
 --- first line}.
 --- Example: for _, e in ipairs(tsh.apropos("norm")) do print(e[1]) end
 function twins.apropos(word)
@@ -474,6 +475,9 @@ function twins.apropos(word)
     if (e[1] .. " " .. e[2]):lower():find(word, 1, true) then
       found[#found + 1] = e
     end
+  end
+  for _, e in ipairs(core.synonyms()) do
+    if e[1]:lower():find(word, 1, true) then found[#found + 1] = e end
   end
   table.sort(found, function(a, b) return a[1] < b[1] end)
   return found
