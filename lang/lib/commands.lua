@@ -279,11 +279,17 @@ local function names_by_id()
     elseif type(v) == "table" and depth < 4 and not seen[v] then
       seen[v] = true
       for k, field in pairs(v) do -- order-free
-        look(field, ("%s.%s"):format(name, tostring(k)), depth + 1)
+        look(field, type(k) == "string" and name .. "." .. k
+          or ("%s[%s]"):format(name, tostring(k)), depth + 1)
       end
     end
   end
   for _, name in ipairs(user_names("")) do look(globals[name], name, 0) end
+  -- The results of a session, also those that it does not keep alive.
+  local results = rawget(globals, "out")
+  local meta = type(results) == "table" and getmetatable(results)
+  look(results, "out", 0)
+  if type(meta) == "table" then look(meta.__index, "out", 0) end
   return names
 end
 
@@ -322,12 +328,11 @@ function command.mem(rest)
   end
   print_table(rows)
   if #m.tensors == 0 then return end
-  rows = { { "TENSOR", "BYTES", "MADE AT" } }
+  rows = { { "NAME", "TENSOR", "BYTES", "MADE AT" } }
   local n = rest == "--all" and #m.tensors or math.min(#m.tensors, SHOWN)
   for i = 1, n do
     local t = m.tensors[i]
-    rows[i + 1] = { t.name and t.name .. "  " .. t.text or t.text,
-      bytes_text(t.bytes), t.place }
+    rows[i + 1] = { t.name or "-", t.text, bytes_text(t.bytes), t.place }
   end
   print("")
   print_table(rows)
