@@ -2,7 +2,7 @@
  * asks for, and turns a plugin's bare failure into a sentence. */
 #include "set.h"
 
-#include <inttypes.h>
+#include <stdio.h>
 
 enum { SLICE_NS = 50 * 1000 * 1000 };
 
