@@ -80,7 +80,12 @@ int lt_read_csv(lua_State *L) {
   file_table *t = push_holder(L);
   tsh_err err = {.size = sizeof err};
   if (file_csv_take(f, &how, t, &err) != TSH_OK)
-    return lt_raise_as(L, who, &err, NULL);
+    return lt_raise_as(
+        L, who, &err,
+        strstr(err.text, " is no number: ")
+            ? "a table holds numbers: number its texts, or leave "
+              "their column out"
+            : NULL);
   note_rounded(who, path, t);
   lt_begin(L);
   push_table(L, t, d, want);

@@ -176,7 +176,11 @@ static int add_item(lua_State *L, int index, lt_selection *s,
     s->dim[s->rank++] = s->range[axis].count;
     s->sliced = 1;
   } else {
-    lt_fail(L, "a number, {first, last}, {}, \"...\", newaxis or a tensor",
+    lt_fail(L,
+            lua_type(L, -1) == LUA_TSTRING
+                ? "columns have numbers: x, names = read(path) gives "
+                  "x[{{}, names.price}]"
+                : "a number, {first, last}, {}, \"...\", newaxis or a tensor",
             "%s is no index", lt_type_name(L, -1));
   }
   return 1;

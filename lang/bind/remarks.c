@@ -186,9 +186,30 @@ static int note_truth(lua_State *L, const char *code, const words *at,
   return 1;
 }
 
+static int is_plain_table(lua_State *L, const char *name) {
+  int top = lua_gettop(L), is;
+  lua_pushglobaltable(L);
+  lua_pushstring(L, name);
+  is = lua_rawget(L, -2) == LUA_TTABLE && !lua_getmetatable(L, -1);
+  lua_settop(L, top);
+  return is;
+}
+
+/* print(t), which gives an address. */
+static int note_print(lua_State *L, const char *code, const words *at,
+                      FILE *err) {
+  const char *name = at[2].text;
+  if (strcmp(at[0].text, "print") != 0 || strcmp(at[1].text, "(") != 0 ||
+      strcmp(at[3].text, ")") != 0 || !at[2].name)
+    return 0;
+  if (!is_plain_table(L, name) || declares(code, name)) return 0;
+  fprintf(err, "note: show(%s) prints its fields\n", name);
+  return 1;
+}
+
 static void note_tests(lua_State *L, const char *code, FILE *err) {
   words at[4] = {{.at = code}, {.at = code}, {.at = code}, {.at = code}};
-  int equality = 0, truth = 0, more = 1;
+  int equality = 0, truth = 0, print = 0, more = 1;
   if (!lua_checkstack(L, 5)) return;
   /* Words in front of the first and behind the last are empty. */
   for (int left = 3; more || left > 0;) {
@@ -201,6 +222,7 @@ static void note_tests(lua_State *L, const char *code, FILE *err) {
     memmove(at, at + 1, 3 * sizeof *at);
     at[3] = next;
     if (!equality) equality = note_equality(L, code, at, err);
+    if (!print) print = note_print(L, code, at, err);
     if (!truth) truth = note_truth(L, code, at, err);
   }
 }

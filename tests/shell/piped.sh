@@ -179,6 +179,11 @@ for code in 'x.shape[1] == 2' '2 == x.shape[1]' '#x == 2' 'if x then y = 1 end' 
   is "no note on $code" "$rc/$err" 0/
 done
 
+session 'p = {1, 2}\nprint(p)\nprint("p")\nprint(#p)\n'
+is 'print of a table' "$err" 'note: show(p) prints its fields'
+session 'x = ones(2, 3)\nx[{{}, "price"}]\n'
+has 'the name of a column' "$err" 'x[{{}, names.price}]'
+
 # ---- names of others ----
 session 'np.sum(1)\n'
 refuses 'a module' 1 'hint: functions stand alone here: np.exp(x) is exp(x)'
