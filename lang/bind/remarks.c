@@ -1,5 +1,5 @@
 /* remarks.c - notes after an entry of a session: what Lua allows, though it is
- * hardly meant. Only text and globals are looked at; nothing here can fail. */
+ * hardly meant. Only text and globals are looked at. */
 #include <ctype.h>
 #include <string.h>
 #include "session.h"
@@ -207,10 +207,17 @@ static int note_print(lua_State *L, const char *code, const words *at,
   return 1;
 }
 
-static void note_tests(lua_State *L, const char *code, FILE *err) {
+typedef struct {
+  const char *code;
+  FILE *err;
+} remark;
+
+static int note_tests(lua_State *L) {
+  const remark *r = lua_touserdata(L, 1);
+  const char *code = r->code;
+  FILE *err = r->err;
   words at[4] = {{.at = code}, {.at = code}, {.at = code}, {.at = code}};
   int equality = 0, truth = 0, print = 0, more = 1;
-  if (!lua_checkstack(L, 5)) return;
   /* Words in front of the first and behind the last are empty. */
   for (int left = 3; more || left > 0;) {
     words next = at[3];
@@ -225,6 +232,7 @@ static void note_tests(lua_State *L, const char *code, FILE *err) {
     if (!print) print = note_print(L, code, at, err);
     if (!truth) truth = note_truth(L, code, at, err);
   }
+  return 0;
 }
 
 /* ---- locals ----------------------------------------------------------------
@@ -248,6 +256,10 @@ static void note_local(lt *l, const char *code, FILE *err) {
 }
 
 void lt_remark(lt *l, const char *code, FILE *err) {
+  remark r = {code, err};
   note_local(l, code, err);
-  note_tests(l->L, code, err);
+  if (!lua_checkstack(l->L, 10)) return;
+  lua_pushcfunction(l->L, note_tests);
+  lua_pushlightuserdata(l->L, &r);
+  if (lua_pcall(l->L, 1, 0, 0) != LUA_OK) lua_pop(l->L, 1);
 }
