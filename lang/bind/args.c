@@ -199,7 +199,7 @@ static void unknown_option(lua_State *L, const char *key, const char *allowed) {
   for (char *at = strtok(words, " "); at && n < 16; at = strtok(NULL, " "))
     names[n++] = at;
   names[n] = NULL;
-  near = lt_nearest(key, names);
+  near = lt_nearest_option(key, names);
   if (near)
     snprintf(hint, sizeof hint, "did you mean '%s'?", near);
   else if (n)
@@ -326,4 +326,9 @@ const char *lt_nearest(const char *word, const char *const *names) {
     }
   }
   return best;
+}
+
+const char *lt_nearest_option(const char *word, const char *const *names) {
+  const char *ours = lt_option_synonym(word, names);
+  return ours ? ours : lt_nearest(word, names);
 }

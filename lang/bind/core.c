@@ -332,7 +332,7 @@ static int core_note(lua_State *L) {
   return 0;
 }
 
-/* nearest(word, "axis keep"): the word that was meant, or nil. */
+/* nearest(word, "axis keep"): the option that was meant, or nil. */
 static int core_nearest(lua_State *L) {
   const char *names[32];
   char *words;
@@ -344,7 +344,23 @@ static int core_nearest(lua_State *L) {
   for (char *at = strtok(words, " "); at && n < 31; at = strtok(NULL, " "))
     names[n++] = at;
   names[n] = NULL;
-  lua_pushstring(L, lt_nearest(luaL_checkstring(L, 1), names));
+  lua_pushstring(L, lt_nearest_option(luaL_checkstring(L, 1), names));
+  return 1;
+}
+
+/* synonyms(): {name, hint} of what has another name elsewhere. */
+static int core_synonyms(lua_State *L) {
+  const char *name;
+  char hint[160];
+  lua_newtable(L);
+  for (size_t i = 0; (name = lt_synonym_at(i, hint, sizeof hint)); i++) {
+    lua_createtable(L, 2, 0);
+    lua_pushstring(L, name);
+    lua_rawseti(L, -2, 1);
+    lua_pushstring(L, hint);
+    lua_rawseti(L, -2, 2);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
   return 1;
 }
 
@@ -395,6 +411,7 @@ int lt_open_tsh_core(lua_State *L) {
                                  {"fail", core_fail},
                                  {"note", core_note},
                                  {"nearest", core_nearest},
+                                 {"synonyms", core_synonyms},
                                  {"ops", lt_tsh_ops},
                                  {"functions", lt_functions_list},
                                  {"file_open", lt_file_open},

@@ -32,29 +32,67 @@ static void push_names(lua_State *L, char *const *name, int64_t n) {
   }
 }
 
-/* file_table(who, file, labels): data f32 [rows, columns], labels i64 [rows]
- * or nil, the list of column names or nil. who: the function for messages. */
-int lt_read_csv(lua_State *L) {
-  const char *who = luaL_checkstring(L, 1);
-  file *f = lt_file_get(L, 2);
-  int labels = lua_toboolean(L, 3);
-  lt *l = lt_of(L);
-  file_table *t = push_holder(L);
-  int64_t dim[2];
+/* The dtype in which fields are read that become `want`; 0: as they are. */
+static int field_dtype(int want) {
+  int kind = want ? plan_dtype_kind(want) : 0;
+  if (!want || want == TSH_f64) return want;
+  return kind == TSH_KIND_INT || kind == TSH_KIND_UINT ? TSH_i64 : TSH_f32;
+}
+
+/* 1, -1 or, without the option, 0. */
+static int arg_header(lua_State *L, int i) {
+  if (lua_isnoneornil(L, i)) return 0;
+  return lua_toboolean(L, i) ? 1 : -1;
+}
+
+static void note_rounded(const char *who, const char *path,
+                         const file_table *t) {
+  if (t->rounded_row)
+    lt_note("%s: %s: %lld in row %lld, column %lld is rounded to f32; "
+            "dtype=\"f64\" keeps it",
+            who, path, (long long)t->rounded, (long long)t->rounded_row,
+            (long long)t->rounded_column);
+}
+
+/* The data of t as a tensor of the dtype that is wanted. */
+static void push_table(lua_State *L, const file_table *t, dev *d, int want) {
+  int64_t dim[2] = {t->rows, t->columns};
   tsh_err err = {.size = sizeof err};
-  if (file_csv_take(f, labels, t, &err) != TSH_OK)
-    return lt_raise_as(L, who, &err, NULL);
-  dim[0] = t->rows;
-  dim[1] = t->columns;
-  lt_begin(L);
   lt_check(L,
-           lt_push_data(L, l->device, TSH_f32, lt_shape_of(L, 2, dim), t->data,
-                        &err),
+           lt_push_data(L, d, t->dtype, lt_shape_of(L, 2, dim), t->data, &err),
            &err);
+  if (!want || want == t->dtype) return;
+  lt_push_cast(L, lt_tensor_test(L, -1), want);
+  lua_remove(L, -2);
+}
+
+/* file_table(who, file, path, labels, header, dtype, device): data [rows,
+ * columns], labels i64 [rows] or nil, the list of column names or nil. who: the
+ * function for messages; header, dtype and device may be nil. */
+int lt_read_csv(lua_State *L) {
+  const char *who = luaL_checkstring(L, 1), *path = luaL_checkstring(L, 3);
+  file *f = lt_file_get(L, 2);
+  int want = lua_isnoneornil(L, 6) ? 0 : lt_arg_dtype(L, 6);
+  dev *d = lua_isnoneornil(L, 7) ? lt_of(L)->device : lt_arg_device(L, 7);
+  file_table_how how = {.labels = lua_toboolean(L, 4),
+                        .header = arg_header(L, 5),
+                        .dtype = field_dtype(want)};
+  file_table *t = push_holder(L);
+  tsh_err err = {.size = sizeof err};
+  if (file_csv_take(f, &how, t, &err) != TSH_OK)
+    return lt_raise_as(
+        L, who, &err,
+        strstr(err.text, " is no number: ")
+            ? "a table holds numbers: number its texts, or leave "
+              "their column out"
+            : NULL);
+  note_rounded(who, path, t);
+  lt_begin(L);
+  push_table(L, t, d, want);
   if (t->labels)
     lt_check(L,
-             lt_push_data(L, l->device, TSH_i64, lt_shape_of(L, 1, dim),
-                          t->labels, &err),
+             lt_push_data(L, d, TSH_i64, lt_shape_of(L, 1, &t->rows), t->labels,
+                          &err),
              &err);
   else
     lua_pushnil(L);
@@ -64,8 +102,8 @@ int lt_read_csv(lua_State *L) {
   return 3;
 }
 
-/* file_survey(who, file): rows, columns and the list of column names, or nil,
- * of a csv. */
+/* file_survey(who, file): rows, columns, dtype and the list of column names, or
+ * nil, of a csv. */
 int lt_survey_csv(lua_State *L) {
   const char *who = luaL_checkstring(L, 1);
   file *f = lt_file_get(L, 2);
@@ -75,9 +113,10 @@ int lt_survey_csv(lua_State *L) {
     return lt_raise_as(L, who, &err, NULL);
   lua_pushinteger(L, t->rows);
   lua_pushinteger(L, t->columns);
+  lua_pushstring(L, plan_dtype_name(t->dtype));
   push_names(L, t->header, t->nheader);
   file_table_free(t);
-  return 3;
+  return 4;
 }
 
 /* ---- JSON ------------------------------------------------------------------

@@ -321,10 +321,13 @@ int lt_documented(lua_State *L) {
 
 int lt_doc(lt *l, const char *name, FILE *out) {
   const char *method = strchr(name, ':'); /* x:sum is sum */
+  char hint[160];
   (void)l;
   if (method && method[1]) name = method + 1;
   if (function_doc(name, out) || library_doc(name, 0, out) ||
       module_doc(name, out) || library_doc(name, 1, out) || op_doc(name, out))
     return LT_OK;
-  return LT_ERROR;
+  if (!lt_synonym(name, hint, sizeof hint)) return LT_ERROR;
+  fprintf(out, "%s: %s\n", name, hint);
+  return LT_OK;
 }

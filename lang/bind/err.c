@@ -21,16 +21,13 @@ static const struct {
 
 /* The entry of the C function that runs, or NULL: it has no name of ours. */
 static const lt_function *current(lua_State *L) {
-  const lt_function *f;
   lua_CFunction c;
   lua_Debug ar;
   if (!lua_getstack(L, 0, &ar)) return NULL;
   lua_getinfo(L, "f", &ar);
   c = lua_tocfunction(L, -1);
   lua_pop(L, 1);
-  for (size_t i = 0; c && (f = lt_function_at(i)); i++)
-    if (!f->alias && (f->call == c || f->method == c)) return f;
-  return NULL;
+  return lt_function_of(c);
 }
 
 /* ---- the parts of the text ---------------------------------------------- */
@@ -153,6 +150,7 @@ static uint32_t user_site(lua_State *L) {
  */
 typedef struct {
   int anonymous;    /* no function's name in front */
+  int late;         /* not the function that is called has failed */
   uint32_t site;    /* the line that is to blame */
   const char *name; /* function to look for on that line */
   const char *fact; /* a line of facts, or NULL: the arguments */
@@ -165,23 +163,57 @@ static int has_name(const char *why) {
   return n > 0 && strncmp(why + n, ": ", 2) == 0;
 }
 
+/* Who works for others (nn.forward, grad) is named beside the one that failed,
+ * which says where; cat inside of stack is of no interest. */
+static int names_both(const char *called) {
+  return strchr(called, '.') != NULL || strstr(called, "grad") != NULL;
+}
+
+/* Adds why, a sentence of the function `name` or, with that in front, of
+ * another, as one of the function that was called. */
+static void add_why(luaL_Buffer *b, const char *called, const char *name,
+                    const char *why) {
+  size_t n = has_name(why) ? strcspn(why, ":") : 0;
+  int same = n ? strlen(called) == n && strncmp(called, why, n) == 0
+               : name && strcmp(called, name) == 0;
+  int silent = !n && !name; /* a sentence without a name stays one */
+  if (*called && !silent && (!same || !n)) {
+    luaL_addstring(b, called);
+    luaL_addstring(b, ": ");
+  }
+  if (*called && !same && n && !names_both(called)) why += n + 2;
+  if (!n && name && (!*called || (!same && names_both(called)))) {
+    luaL_addstring(b, name);
+    luaL_addstring(b, ": ");
+  }
+  luaL_addstring(b, why);
+}
+
+/* What the caret points at: linear in nn.linear(2). */
+static const char *last_part(const char *name) {
+  const char *dot = strrchr(name, '.');
+  return dot ? dot + 1 : name;
+}
+
 /* Raises; the sentence is on top of the stack, the arguments are at 1..nargs.
  */
 static int throw(lua_State * L, const parts *p, int nargs) {
   const lt_function *f = current(L);
   const char *why = lua_tostring(L, -1), *name = p->name;
+  char called[80] = "";
   luaL_Buffer b;
   luaL_checkstack(L, 20, NULL);
   if (!name && f) name = f->name;
+  if (!p->late && lt_called(L, called, sizeof called) &&
+      (has_name(why) || !p->anonymous))
+    name = last_part(called);
   luaL_buffinit(L, &b);
   add_place(L, &b, p->site);
-  if (f && !p->anonymous && !has_name(why)) {
-    luaL_addstring(&b, f->name);
-    luaL_addstring(&b, ": ");
-  }
-  luaL_addstring(&b, why);
+  add_why(&b, called, f && !p->anonymous ? f->name : NULL, why);
   if (!p->fact) {
-    add_facts(L, &b, f, nargs);
+    const lt_function *typed = *called ? lt_function_find(called) : f;
+    if (typed && typed->alias) typed = lt_function_find(typed->alias);
+    if (typed == f) add_facts(L, &b, f, nargs);
   } else if (*p->fact) {
     luaL_addstring(&b, "\n  ");
     luaL_addstring(&b, p->fact);
@@ -268,7 +300,7 @@ int lt_raise_as(lua_State *L, const char *name, const tsh_err *err,
 }
 
 void lt_stop_point(lua_State *L) {
-  parts p = {.code = TSH_ECANCELLED, .fact = "", .anonymous = 1};
+  parts p = {.code = TSH_ECANCELLED, .fact = "", .anonymous = 1, .late = 1};
   if (!lt_of(L)->interrupted) return;
   luaL_checkstack(L, 20, NULL);
   p.site = user_site(L);
@@ -284,7 +316,8 @@ int lt_raise_demand(lua_State *L, const tsh_err *err) {
   lt *l = lt_of(L);
   uint32_t recorded = plan_error_site(l->plan), here = user_site(L);
   char place[LUA_IDSIZE + 16], fact[LUA_IDSIZE + 64], name[32];
-  parts p = {.site = recorded ? recorded : here, .code = err->code};
+  /* What is asked for is not what failed. */
+  parts p = {.site = recorded ? recorded : here, .code = err->code, .late = 1};
   size_t n = strspn(err->text, "abcdefghijklmnopqrstuvwxyz_0123456789");
   luaL_checkstack(L, 20, NULL);
   if (err->code == TSH_ECANCELLED) {
@@ -293,7 +326,7 @@ int lt_raise_demand(lua_State *L, const tsh_err *err) {
     return throw(L, &p, 0);
   }
   p.fact = "";
-  p.anonymous = 1; /* what is asked for is not what failed */
+  p.anonymous = 1;
   if (p.site != here && here) {
     snprintf(fact, sizeof fact, "asked for at %s",
              lt_site_text(l, here, place, sizeof place));

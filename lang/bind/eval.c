@@ -189,32 +189,6 @@ int lt_do(lt *l, const char *code, const char *chunk, int print, FILE *out,
 
 int lt_entry_number(const lt *l) { return lt_session_of(l)->number; }
 
-/* `local x = 1` alone: the name is gone when the entry ends. */
-static void note_local(lt *l, const char *code, FILE *err) {
-  static const char word[] = "abcdefghijklmnopqrstuvwxyz"
-                             "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-  const char *name = code + strspn(code, " \t"), *again;
-  size_t n;
-  if (lt_session_of(l)->local_noted || strncmp(name, "local", 5) != 0 ||
-      !is_blank(name[5]) || strchr(name, '\n'))
-    return;
-  name += 5 + strspn(name + 5, " \t");
-  n = strspn(name, word);
-  if (n == 0 || n > 64 || (n == 8 && strncmp(name, "function", n) == 0)) return;
-  /* Used again in the same entry it has served. */
-  for (again = name + n; *again; again += again[0] != '\0') {
-    size_t length = strspn(again, word);
-    if (length == n && strncmp(again, name, n) == 0) return;
-    again += length;
-    if (!*again) break;
-  }
-  lt_session_of(l)->local_noted = 1;
-  fprintf(err,
-          "note: '%.*s' is local to this entry; drop 'local' to keep "
-          "it\n",
-          (int)n, name);
-}
-
 static int probe_entry(lua_State *L) {
   entry *e = lua_touserdata(L, 1);
   load_entry(L, e);
@@ -245,7 +219,7 @@ int lt_eval(lt *l, const char *code, int final, FILE *out, FILE *err) {
   s->stdin_taken = 1;
   rc = lt_protect(l, run_entry, &e, LT_ENTRY, err);
   if (rc == LT_OK && e.incomplete) return LT_INCOMPLETE;
-  if (rc == LT_OK) note_local(l, code, err);
+  if (rc == LT_OK) lt_remark(l, code, err);
   s->number++;
   return rc;
 }

@@ -89,6 +89,8 @@ static const struct {
     {"randn", "randn(4, {dtype = \"f64\"}).dtype --> f64"},
     {"seed", "seed(1)"},
     {"tensor", "tensor({1, 2}, \"f64\") --> f64[2] [1., 2.]"},
+    {"numel", "numel(zeros(2, 3)) --> 6"},
+    {"show", "show({x = tensor{1, 2}, y = {1}})"},
     {"item", "tensor{4, 5}[2]:item() --> 5"},
     {"table", "tensor{4, 5}:table() --> {4, 5}"},
     {"repr", "tensor({1, 2}, \"i32\"):repr() --> tensor({1, 2}, {dtype = \"i32\"})"},

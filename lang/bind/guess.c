@@ -3,47 +3,24 @@
 #include <string.h>
 #include "session.h"
 
-/* What other languages call it. */
-static const struct {
-  const char *name, *ours;
-} synonyms[] = {
-    {"concat", "cat"},
-    {"concatenate", "cat"},
-    {"len", "#x"},
-    {"exit", "os.exit() or :quit"},
-    {"quit", ":quit"},
-    {"dropout", "nn.dropout"},
-    {"array", "tensor"},
-    {"astype", "x:cast(dtype)"},
-    {"clip", "clamp"},
-    {"range", "arange"},
-    {"save", "write"},
-    {"loadtxt", "read"},
-    {"matrix", "tensor"},
-    {"linear", "nn.linear"},
-    {"sequential", "nn.sequence"},
-    {"shuffle", "randperm"},
-    {"log10", "log(x) / math.log(10)"},
-    {"norm2", "norm"},
-    {"inv", "matrix inverses are not there yet"},
-};
-
 typedef struct {
   const char *word;
   char best[80];
   int least;
 } search;
 
-static void consider(search *s, const char *name, size_t n) {
+/* module: "nn." in front, or "". */
+static void consider(search *s, const char *module, const char *name,
+                     size_t n) {
   char text[sizeof s->best];
   int d;
-  if (n >= sizeof text || n < 2) return;
+  if (strlen(module) + n >= sizeof text || n < 2) return;
   memcpy(text, name, n);
   text[n] = '\0';
-  d = lt_distance(s->word, text);
+  d = lt_same_letters(s->word, text) ? 0 : lt_distance(s->word, text);
   if (d >= s->least) return;
   s->least = d;
-  memcpy(s->best, text, n + 1);
+  snprintf(s->best, sizeof s->best, "%s%.*s", module, (int)n, name);
 }
 
 static void consider_ours(search *s) {
@@ -52,9 +29,10 @@ static void consider_ours(search *s) {
   size_t n;
   int method;
   for (size_t i = 0; (f = lt_function_at(i)) != NULL; i++)
-    if (f->kind & LT_GLOBAL || f->alias) consider(s, f->name, strlen(f->name));
+    if (f->kind & LT_GLOBAL || f->alias)
+      consider(s, "", f->name, strlen(f->name));
   for (size_t i = 0; (name = lt_library_name_at(i, &n, &method)) != NULL; i++)
-    consider(s, name, n);
+    consider(s, "", name, n);
 }
 
 /* Fields of the modules that were loaded. */
@@ -72,7 +50,9 @@ static void consider_fields(lua_State *L, search *s) {
         lua_pop(L, 1);
         if (lua_type(L, -1) != LUA_TSTRING) continue;
         const char *name = lua_tolstring(L, -1, &n);
-        consider(s, name, n);
+        char module[16];
+        snprintf(module, sizeof module, "%s.", modules[i]);
+        consider(s, module, name, n);
       }
     }
     lua_pop(L, 1);
@@ -80,38 +60,54 @@ static void consider_fields(lua_State *L, search *s) {
   lua_pop(L, 1);
 }
 
-static const char *synonym(const char *word) {
-  for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
-    if (strcmp(synonyms[i].name, word) == 0) return synonyms[i].ours;
-  return NULL;
+/* The name of that kind, "global '" for example, in a message; 0: none. */
+static int name_in(const char *message, const char *kind, char *word,
+                   size_t size) {
+  const char *at = strstr(message, kind);
+  size_t n;
+  if (!at) return 0;
+  at += strlen(kind);
+  n = strcspn(at, "'");
+  if (n == 0 || n >= size) return 0;
+  memcpy(word, at, n);
+  word[n] = '\0';
+  return 1;
+}
+
+/* A module of others, x.shape(), tensor.zeros(3). */
+static int guess_use(const char *message, char *text, size_t size) {
+  char word[80];
+  if (strstr(message, "attempt to index a nil value (") &&
+      name_in(message, "(global '", word, sizeof word))
+    return lt_synonym(word, text, size);
+  if (strstr(message, "attempt to index a function value (") &&
+      name_in(message, "(global '", word, sizeof word)) {
+    snprintf(text, size,
+             "functions stand alone here: zeros(3), not %s.zeros(3)", word);
+    return 1;
+  }
+  if (strstr(message, "attempt to call a shape value") ||
+      strstr(message, "attempt to call a string value (method 'dtype')") ||
+      strstr(message, "attempt to call a string value (method 'device')")) {
+    snprintf(text, size, "x.shape, x.dtype, x.device have no (): x.shape[1]");
+    return 1;
+  }
+  return 0;
 }
 
 int lt_guess(lt *l, const char *message, char *text, size_t size) {
-  static const char called[] = "attempt to call a nil value (";
-  const char *at = strstr(message, called), *known;
   char word[80];
   search s = {.word = word, .best = ""};
-  size_t n;
   int field;
-  if (!at || !lua_checkstack(l->L, 10)) return 0;
-  at += sizeof called - 1;
-  field = strncmp(at, "field '", 7) == 0;
-  if (!field && strncmp(at, "global '", 8) != 0) return 0;
-  at = strchr(at, '\'') + 1;
-  n = strcspn(at, "'");
-  if (n == 0 || n >= sizeof word) return 0;
-  memcpy(word, at, n);
-  word[n] = '\0';
-  s.least = n < 4 ? 2 : 3;
-  known = field ? NULL : synonym(word);
-  if (known) {
-    snprintf(text, size, "here it is %s", known);
-    return 1;
-  }
-  if (field)
-    consider_fields(l->L, &s);
-  else
-    consider_ours(&s);
+  if (!lua_checkstack(l->L, 10)) return 0;
+  if (guess_use(message, text, size)) return 1;
+  if (!strstr(message, "attempt to call a nil value (")) return 0;
+  field = name_in(message, "(field '", word, sizeof word);
+  if (!field && !name_in(message, "(global '", word, sizeof word)) return 0;
+  s.least = strlen(word) < 4 ? 2 : 3;
+  if (field) consider_fields(l->L, &s);
+  if (s.least > 0 && lt_synonym(word, text, size)) return 1;
+  if (!field) consider_ours(&s);
   if (!*s.best) return 0;
   snprintf(text, size, "did you mean '%s'?", s.best);
   return 1;

@@ -176,7 +176,11 @@ static int add_item(lua_State *L, int index, lt_selection *s,
     s->dim[s->rank++] = s->range[axis].count;
     s->sliced = 1;
   } else {
-    lt_fail(L, "a number, {first, last}, {}, \"...\", newaxis or a tensor",
+    lt_fail(L,
+            lua_type(L, -1) == LUA_TSTRING
+                ? "columns have numbers: x, names = read(path) gives "
+                  "x[{{}, names.price}]"
+                : "a number, {first, last}, {}, \"...\", newaxis or a tensor",
             "%s is no index", lt_type_name(L, -1));
   }
   return 1;
@@ -331,10 +335,16 @@ static int row_at(lua_State *L, plan_node *x) {
 /* ---- fields -------------------------------------------------------------- */
 static const char *const fields[] = {"shape", "dtype", "device", "T", NULL};
 
+static int is_method(const char *name) {
+  const lt_function *f = lt_function_find(name);
+  return f && (f->alias || f->kind & LT_METHOD);
+}
+
 static int unknown_field(lua_State *L, const char *name) {
   const lt_function *f;
   const char *near = lt_nearest(name, fields), *library;
-  char hint[80];
+  char hint[160], stem[40];
+  size_t size = strlen(name);
   int least = near ? lt_distance(name, near) : ((int)strlen(name) + 1) / 3 + 1;
   for (size_t i = 0; (f = lt_function_at(i)) != NULL; i++) {
     int d = f->kind & LT_METHOD ? lt_distance(name, f->name) : least;
@@ -344,7 +354,13 @@ static int unknown_field(lua_State *L, const char *name) {
   }
   library = lt_library_nearest(name, &least);
   if (library) near = library;
-  if (near)
+  snprintf(stem, sizeof stem, "%.*s", (int)size - 1, name);
+  if (size > 1 && size < sizeof stem && name[size - 1] == '_' &&
+      is_method(stem))
+    snprintf(hint, sizeof hint, "tensors are values: x = x:%s(...)", stem);
+  else if (lt_synonym(name, hint, sizeof hint))
+    ;
+  else if (near)
     snprintf(hint, sizeof hint, "did you mean '%s'?", near);
   else
     snprintf(hint, sizeof hint,

@@ -178,6 +178,19 @@ tsh_status lt_status_of(lua_State *L, int index);
 /* The nearest of a NULL-ended list within a small edit distance, or NULL. */
 const char *lt_nearest(const char *word, const char *const *names);
 
+/* The same, but what other libraries call one of them (dim, keepdims) is that
+ * one. */
+const char *lt_nearest_option(const char *word, const char *const *names);
+
+/* ---- what others call it (synonyms.c) --------------------------------------
+ * The hint for a name that does not exist here; 0: nothing is known of it. */
+int lt_synonym(const char *name, char *hint, size_t size);
+/* The i-th such name and its hint, or NULL past the last. */
+const char *lt_synonym_at(size_t i, char *hint, size_t size);
+/* Which of the NULL-ended list of options is meant, or NULL. */
+const char *lt_option_synonym(const char *name, const char *const *known);
+int lt_same_letters(const char *a, const char *b); /* Conv2d and conv_2d */
+
 /* ---- sites and sources (site.c) --------------------------------------------
  */
 int lt_sites_open(lua_State *L); /* self-check; 0 no memory */
@@ -273,6 +286,12 @@ int lt_fail_text(lua_State *L, const char *word, const char *why,
 /* Raises err as the error of a function of the library: "name: " in front. */
 int lt_raise_as(lua_State *L, const char *name, const tsh_err *err,
                 const char *hint);
+
+/* caller.c */
+const lt_function *lt_function_of(lua_CFunction c); /* NULL: none of ours */
+/* The public function on the user's line that runs, as "stack", "nn.init" or,
+ * for an alias, as it was typed; 0: none. */
+int lt_called(lua_State *L, char *name, size_t size);
 
 /* gc.c */
 int lt_gc_balance(lua_State *L); /* what device bytes call for; did it? */

@@ -46,6 +46,9 @@ static int shape_index(lua_State *L) {
   int64_t i, rank = s->rank;
   if (lua_type(L, 2) == LUA_TNUMBER) {
     if (!lt_is_whole(L, 2, &i)) return 0;
+    if (i == 0)
+      return lt_fail_text(L, "shape", "shape: 0 is no axis",
+                          "axes count from 1, x.shape[-1] is the last");
     if (i < 0) i += rank + 1;
     if (i < 1 || i > rank) return 0; /* as of any list: ipairs ends here */
     lua_pushinteger(L, s->dim[i - 1]);

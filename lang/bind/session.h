@@ -46,6 +46,10 @@ int lt_note_callers(lua_State *L);
 /* Prints the error at the top of the stack as a screen. Never raises. */
 void lt_report(lt *l, int form, FILE *err);
 
+/* ---- remarks.c ----------------------------------------------------------- */
+/* Notes on an entry that has run. Never raises. */
+void lt_remark(lt *l, const char *code, FILE *err);
+
 /* ---- guess.c ------------------------------------------------------------- */
 /* What was meant when Lua says that a name is nil; 0: no idea. Never raises. */
 int lt_guess(lt *l, const char *message, char *text, size_t size);

@@ -1,6 +1,7 @@
 /* tensor.c - handles: a userdata of one fixed size with a magic word and an
  * owned node, no finalizer. When Lua frees one, alloc.c notes it; the node is
  * dropped at the next record or demand. */
+#include <string.h>
 #include "priv.h"
 
 plan_node **lt_tensor_new(lua_State *L) {
@@ -13,12 +14,21 @@ plan_node **lt_tensor_new(lua_State *L) {
   return &t->node;
 }
 
+/* Was the function that runs called as x.sum()? */
+static int is_dotted_call(lua_State *L) {
+  lua_Debug ar;
+  if (!lua_getstack(L, 0, &ar)) return 0;
+  lua_getinfo(L, "n", &ar);
+  return strcmp(ar.namewhat, "field") == 0;
+}
+
 plan_node *lt_tensor_get(lua_State *L, int i) {
   plan_node *n = lt_tensor_test(L, i);
   if (n) return n;
   lt_fail(L,
-          lua_type(L, i) == LUA_TTABLE ? "tensor{...} makes one of a table"
-                                       : NULL,
+          lua_type(L, i) == LUA_TTABLE  ? "tensor{...} makes one of a table"
+          : i == 1 && is_dotted_call(L) ? "x:name(...) with a colon"
+                                        : NULL,
           "argument %d must be a tensor, got %s", i, lt_type_name(L, i));
   return NULL;
 }

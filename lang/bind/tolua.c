@@ -1,5 +1,5 @@
 /* tolua.c - values back: item, table, rows. */
-#include "priv.h"
+#include "session.h"
 
 /* The elements of x row-major, in a buffer that Lua owns (pushed). */
 static const void *push_cells(lua_State *L, plan_node *x) {
@@ -31,6 +31,20 @@ static int tensor_item(lua_State *L) {
   if (lt_read(L, x, &cell, &err) != TSH_OK) return lt_raise_demand(L, &err);
   lt_push_cell(L, plan_dtype_of(x), &cell, 0);
   return 1;
+}
+
+static int tensor_numel(lua_State *L) {
+  plan_node *x = lt_tensor_get(L, 1);
+  lt_most_args(L, 1);
+  lua_pushinteger(L, plan_shape_of(x)->count);
+  return 1;
+}
+
+/* Prints its arguments as a session shows values. */
+static int show_values(lua_State *L) {
+  lt_bar_clear(lt_of(L));
+  lt_show(L, 1, lua_gettop(L), stdout);
+  return 0;
 }
 
 /* Pushes the part of a table that begins at cell *at. */
@@ -91,6 +105,12 @@ const lt_function lt_tolua_functions[] = {
     {"item", "x", "",
      "The value of a tensor of one element as a Lua number or boolean.",
      tensor_item, NULL, NULL, LT_METHOD},
+    {"numel", "x", "", "The number of elements, a Lua number.", tensor_numel,
+     NULL, NULL, LT_GLOBAL | LT_METHOD},
+    {"show", "value", "",
+     "Prints values as a session does: the fields of a table, also nested, "
+     "where print gives its address.",
+     show_values, NULL, NULL, LT_GLOBAL},
     {"table", "x", "",
      "A nested Lua table of all elements (a number for a tensor without axes).",
      tensor_table, NULL, NULL, LT_METHOD},

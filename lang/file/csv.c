@@ -41,6 +41,7 @@ typedef struct {
   const char *line, *line_end;   /* the line at hand, its end without \r\n */
   int64_t number;                /* of this line, from 1 */
   char comma;                    /* what separates fields; ' ': blanks */
+  const char *remark;            /* behind what is said of a bad field */
 } walk;
 
 typedef struct {
@@ -143,23 +144,39 @@ static tsh_status take_field(const walk *w, const char **at, field *out,
   return pass_comma(w, p, at, err);
 }
 
+/* Bytes of the UTF-8 character at s, at most n; 0: it is none. */
+static size_t character_size(const unsigned char *s, size_t n) {
+  size_t size = *s < 0x80   ? 1
+                : *s < 0xc2 ? 0
+                : *s < 0xe0 ? 2
+                : *s < 0xf0 ? 3
+                            : 4;
+  if (size > n || *s > 0xf4) return 0;
+  for (size_t i = 1; i < size; i++)
+    if ((s[i] & 0xc0) != 0x80) return 0;
+  return size;
+}
+
 /* The field for a message: short, and printable whatever is in it. */
 static void show_field(const field *f, char *out, size_t size) {
   size_t at = 0, n = (size_t)(f->end - f->begin), i;
-  for (i = 0; i < n && i < 32 && at + 8 < size; i++) {
-    unsigned char c = (unsigned char)f->begin[i];
-    int plain = c >= ' ' && c != 0x7f;
-    at += (size_t)snprintf(out + at, size - at, plain ? "%c" : "\\x%02x", c);
+  for (i = 0; i < n && i < 32 && at + 8 < size;) {
+    const unsigned char *c = (const unsigned char *)f->begin + i;
+    size_t bytes = *c >= ' ' && *c != 0x7f ? character_size(c, n - i) : 0;
+    at += (size_t)(bytes ? snprintf(out + at, size - at, "%.*s", (int)bytes,
+                                    (const char *)c)
+                         : snprintf(out + at, size - at, "\\x%02x", *c));
+    i += bytes ? bytes : 1;
   }
   snprintf(out + at, size - at, "%s", i < n ? "..." : "");
 }
 
 static tsh_status fail_field(const walk *w, const field *f, int64_t number,
                              const char *what, tsh_err *err) {
-  char shown[160], message[256];
+  char shown[160], message[320];
   show_field(f, shown, sizeof shown);
-  snprintf(message, sizeof message, "field %lld is no %s: \"%s\"",
-           (long long)number, what, shown);
+  snprintf(message, sizeof message, "field %lld is no %s: \"%s\"%s",
+           (long long)number, what, shown, w->remark ? w->remark : "");
   return fail_at(w, f->begin, message, err);
 }
 
@@ -171,9 +188,24 @@ static int field_float(const field *f, float *out) {
   return p == f->end || (file_num_float(&p, f->end, out) && p == f->end);
 }
 
+static int field_double(const field *f, double *out) {
+  const char *p = f->begin;
+  *out = NAN;
+  return p == f->end || (file_num_double(&p, f->end, out) && p == f->end);
+}
+
 static int field_whole(const field *f, int64_t *out) {
   const char *p = f->begin;
   return file_num_whole(&p, f->end, out) && p == f->end;
+}
+
+/* Digits only: 3.0 and -0 are floats. */
+static int field_integer(const field *f, int64_t *out) {
+  const char *p = f->begin;
+  if (p != f->end && (*p == '-' || *p == '+')) p++;
+  for (; p != f->end; p++)
+    if (*p < '0' || *p > '9') return 0;
+  return field_whole(f, out) && (*out != 0 || *f->begin != '-');
 }
 
 /* Counts the fields of the line; *named: it is not empty, and none of its
@@ -206,8 +238,14 @@ typedef struct {
   file_table *t;
   int64_t fields; /* of every row, label included */
   int64_t room;   /* rows */
-  int labels;
+  int labels, header;
+  int free;    /* the dtype follows from the fields */
+  int counted; /* nothing is stored */
 } filling;
+
+static size_t cell_size(const filling *x) {
+  return x->counted ? 0 : x->t->dtype == TSH_f32 ? 4 : 8;
+}
 
 /* A copy of the field as a name; a doubled quote is one. */
 static char *copy_name(const field *f) {
@@ -255,7 +293,7 @@ static int resize(void **p, int64_t count, size_t size) {
 static tsh_status set_room(const walk *w, filling *x, int64_t rows,
                            tsh_err *err) {
   void *data = x->t->data, *labels = x->t->labels;
-  int ok = resize(&data, rows, (size_t)x->t->columns * sizeof(float));
+  int ok = resize(&data, rows, (size_t)x->t->columns * cell_size(x));
   x->t->data = data;
   if (ok && x->labels) ok = resize(&labels, rows, sizeof(int64_t));
   x->t->labels = labels;
@@ -266,12 +304,58 @@ static tsh_status set_room(const walk *w, filling *x, int64_t rows,
   return TSH_OK;
 }
 
+/* What was an integer so far becomes f32; a whole number rounds as its text
+ * does. Cells of 4 bytes never overtake those of 8. */
+static void to_floats(filling *x, int64_t cells) {
+  char *to = x->t->data;
+  x->t->dtype = TSH_f32;
+  for (int64_t i = 0; !x->counted && i < cells; i++) {
+    int64_t whole;
+    float v;
+    memcpy(&whole, to + 8 * i, sizeof whole);
+    v = (float)whole;
+    memcpy(to + 4 * i, &v, sizeof v);
+  }
+}
+
+/* Remembers the first integer that f32 rounds. */
+static void note_rounded(filling *x, int64_t v, int64_t i) {
+  file_table *t = x->t;
+  float f = (float)v;
+  if (t->rounded_row || (f < 0x1p63f && (int64_t)f == v)) return;
+  t->rounded = v;
+  t->rounded_row = t->rows + 1;
+  t->rounded_column = i + 1;
+}
+
+/* The number goes to cell i of the row at hand; 0: it is none. */
+static int put_number(filling *x, const field *f, int64_t i) {
+  file_table *t = x->t;
+  int64_t at = t->rows * t->columns + i, whole = 0;
+  union {
+    float f32;
+    double f64;
+    int64_t i64;
+  } v;
+  int integer = x->free && field_integer(f, &whole), ok;
+  if (integer) note_rounded(x, whole, i);
+  if (x->free && !integer && t->dtype == TSH_i64) to_floats(x, at);
+  if (t->dtype == TSH_i64)
+    ok = integer ? (v.i64 = whole, 1) : field_whole(f, &v.i64);
+  else
+    ok = t->dtype == TSH_f64 ? field_double(f, &v.f64) : field_float(f, &v.f32);
+  if (ok && !x->counted)
+    memcpy((char *)t->data + (size_t)at * cell_size(x), &v, cell_size(x));
+  return ok;
+}
+
 static tsh_status put_field(const walk *w, filling *x, const field *f,
                             int64_t i, tsh_err *err) {
   file_table *t = x->t;
   if (i < t->columns) {
-    if (field_float(f, t->data + t->rows * t->columns + i)) return TSH_OK;
-    return fail_field(w, f, i + 1, "number", err);
+    if (put_number(x, f, i)) return TSH_OK;
+    return fail_field(w, f, i + 1,
+                      t->dtype == TSH_i64 ? "whole number" : "number", err);
   }
   if (i >= x->fields || field_whole(f, t->labels + t->rows)) return TSH_OK;
   return fail_field(w, f, i + 1, "whole number, as a label is", err);
@@ -310,7 +394,10 @@ static tsh_status begin(walk *w, filling *x, tsh_err *err) {
     return fail_at(w, w->line, "one column, labels need one more", err);
   x->t->columns = x->fields - x->labels;
   TRY(set_room(w, x, 16, err));
-  rc = named ? read_header(w, x, err) : read_row(w, x, err);
+  if (x->header > 0 || (x->header == 0 && named)) return read_header(w, x, err);
+  if (x->header == 0) w->remark = "; header=true if the first line has names";
+  rc = read_row(w, x, err);
+  w->remark = NULL;
 out:
   return rc;
 }
@@ -318,6 +405,15 @@ out:
 /* The byte order mark in front, of n bytes. */
 static int has_mark(const walk *w, const char *mark, size_t n) {
   return (size_t)(w->end - w->next) >= n && !memcmp(w->next, mark, n);
+}
+
+/* A text of one line is rather no table than one without rows. */
+static tsh_status check_rows(const walk *w, const filling *x, tsh_err *err) {
+  if (x->t->rows || x->header > 0) return TSH_OK;
+  return dev_fail(err, TSH_EINVAL,
+                  "%s: one line and no number in it; header=true if it has the "
+                  "names of a table without rows",
+                  w->path);
 }
 
 static tsh_status parse(walk *w, filling *x, tsh_err *err) {
@@ -331,70 +427,56 @@ static tsh_status parse(walk *w, filling *x, tsh_err *err) {
     if (w->number % 4096 == 0) TRY(stream_go_on(w->s, err));
     TRY(read_row(w, x, err));
   }
+  if (x->t->dtype == TSH_i64) x->t->rounded_row = 0;
+  rc = check_rows(w, x, err);
 out:
   return rc;
 }
 
-static tsh_status read_table(const stream *s, int labels, file_table *out,
-                             tsh_err *err) {
-  filling x = {.t = out, .labels = labels != 0};
+static tsh_status read_table(const stream *s, filling *x, tsh_err *err) {
   tsh_status rc;
-  char *text;
-  memset(out, 0, sizeof *out);
-  text = content_read(s, &rc, err);
+  char *text = content_read(s, &rc, err);
   if (text) {
     walk w = {.s = s, .path = s->path, .next = text, .end = text + s->size};
-    rc = parse(&w, &x, err);
+    rc = parse(&w, x, err);
   }
   free(text);
-  if (rc != TSH_OK) file_table_free(out);
+  if (rc != TSH_OK) file_table_free(x->t);
   return rc;
 }
 
-tsh_status file_csv_take(file *f, int labels, file_table *out, tsh_err *err) {
-  return read_table(&f->s, labels, out, err);
-}
-
-static tsh_status count_rows(walk *w, file_table *t, tsh_err *err) {
+/* Before the first field; features beside labels are floats. */
+static filling prepare(const file_table_how *how, file_table *t) {
   filling x = {.t = t};
-  int named = 0;
-  tsh_status rc = TSH_OK;
-  if (has_mark(w, "\xef\xbb\xbf", 3)) w->next += 3;
-  if (!next_full_line(w))
-    return dev_fail(err, TSH_EINVAL, "%s: there is nothing in it", w->path);
-  w->comma = find_comma(w);
-  TRY(survey(w, &x.fields, &named, err));
-  t->columns = x.fields;
-  if (named)
-    TRY(read_header(w, &x, err));
-  else
-    t->rows = 1;
-  while (next_full_line(w)) t->rows++;
-out:
-  return rc;
+  memset(t, 0, sizeof *t);
+  if (how) {
+    x.labels = how->labels != 0;
+    x.header = how->header;
+    t->dtype = how->dtype;
+  }
+  x.free = !t->dtype;
+  if (x.free) t->dtype = x.labels ? TSH_f32 : TSH_i64;
+  return x;
+}
+
+tsh_status file_csv_take(file *f, const file_table_how *how, file_table *out,
+                         tsh_err *err) {
+  filling x = prepare(how, out);
+  return read_table(&f->s, &x, err);
 }
 
 tsh_status file_csv_survey(file *f, file_table *t, tsh_err *err) {
-  tsh_status rc;
-  char *text = content_read(&f->s, &rc, err);
-  memset(t, 0, sizeof *t);
-  if (text) {
-    walk w = {
-        .s = &f->s, .path = f->s.path, .next = text, .end = text + f->s.size};
-    rc = count_rows(&w, t, err);
-  }
-  free(text);
-  if (rc != TSH_OK) file_table_free(t);
-  return rc;
+  filling x = prepare(NULL, t);
+  x.counted = 1;
+  return read_table(&f->s, &x, err);
 }
 
-tsh_status file_csv_read(const char *path, int labels, file_table *out,
-                         tsh_err *err) {
+tsh_status file_csv_read(const char *path, const file_table_how *how,
+                         file_table *out, tsh_err *err) {
+  filling x = prepare(how, out);
   stream s;
-  tsh_status rc;
-  memset(out, 0, sizeof *out);
-  rc = stream_open(&s, path, NULL, err);
-  if (rc == TSH_OK) rc = read_table(&s, labels, out, err);
+  tsh_status rc = stream_open(&s, path, NULL, err);
+  if (rc == TSH_OK) rc = read_table(&s, &x, err);
   stream_close(&s);
   return rc;
 }

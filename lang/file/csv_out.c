@@ -26,6 +26,13 @@ static int write_real(double v, int is_float, char *out, size_t size) {
   return n;
 }
 
+/* A float stays one in text: 2 becomes 2.0, as -12 is read as an integer. */
+static int mark_float(char *text, int n) {
+  if (strpbrk(text, ".en")) return n;
+  memcpy(text + n, ".0", 3);
+  return n + 2;
+}
+
 int out_cell(int dtype, const void *cells, uint64_t i, char *out, size_t size) {
   switch (dtype) {
   case TSH_bool:
@@ -61,6 +68,11 @@ int out_cell(int dtype, const void *cells, uint64_t i, char *out, size_t size) {
 /* ---- rows
  * ---------------------------------------------------------------------- */
 
+static int is_float(int dtype) {
+  int kind = plan_dtype_kind(dtype);
+  return kind == TSH_KIND_FLOAT;
+}
+
 static tsh_status put_rows(file_out *o, const file_item *item,
                            const void *cells, tsh_err *err) {
   uint64_t rows = item->rank ? (uint64_t)item->dim[0] : 1;
@@ -69,7 +81,8 @@ static tsh_status put_rows(file_out *o, const file_item *item,
   for (uint64_t r = 0; r < rows; r++)
     for (uint64_t c = 0; c < columns; c++) {
       char text[64];
-      int n = out_cell(item->dtype, cells, at++, text, sizeof text - 1);
+      int n = out_cell(item->dtype, cells, at++, text, sizeof text - 3);
+      if (is_float(item->dtype)) n = mark_float(text, n);
       text[n] = c + 1 < columns ? ',' : '\n';
       TRY(sink_write(&o->s, text, (uint64_t)n + 1, err));
     }

@@ -108,7 +108,10 @@ static tsh_status fail_unknown(const file *f, tsh_err *err) {
     return stream_fail(&f->s, err,
                        "what is in it is no npy, npz, safetensors, idx, csv "
                        "or json");
-  return stream_fail(&f->s, err, "no reader for this kind of file");
+  return stream_fail(&f->s, err,
+                     "no reader for this kind of file; it reads npy, npz, "
+                     "safetensors, idx, csv and json, text also by "
+                     "format=\"csv\"");
 }
 
 static tsh_status open_format(file *f, tsh_err *err) {

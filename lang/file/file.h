@@ -110,26 +110,38 @@ void file_discard(file_out *o);
 /* A table of numbers read from a file; owned: file_table_free. */
 typedef struct {
   int64_t rows, columns;
-  float *data;     /* [rows, columns] row-major */
+  int dtype;       /* f32, f64 or i64 */
+  void *data;      /* [rows, columns] row-major */
   int64_t *labels; /* [rows], the last column when asked for, else NULL */
   char **header;   /* [columns (+1 with labels)] names, or NULL */
   int64_t nheader;
+  /* The first integer that became an f32 which is another number, though the
+   * dtype was not asked for; row 0: there is none. From 1. */
+  int64_t rounded, rounded_row, rounded_column;
 } file_table;
 
+typedef struct {
+  int labels; /* the last column must be whole numbers and comes separately */
+  int header; /* 1: the first line has names, -1: it has not; 0: it has when
+                 none of its fields is a number */
+  int dtype;  /* f32, f64 or i64; 0: i64 when every field is an integer like
+                 -12 (not 3.0), else f32; beside labels f32 */
+} file_table_how;
+
 /* Comma, semicolon, tab or blank separated numbers; blank lines, a UTF-8 byte
- * order mark and \r\n are accepted; a first line that has no number is the
- * header; empty fields are nan. labels: the last column must be whole
- * numbers and comes back separately, as written. TSH_EIO: cannot be read;
+ * order mark and \r\n are accepted; empty fields are nan. Names and no rows
+ * are refused unless header is 1. how: NULL is all 0. TSH_EIO: cannot be read;
  * TSH_EINVAL: "x.csv:12: 63 fields, the first row has 65", with line and
  * column of what is wrong. */
-tsh_status file_csv_read(const char *path, int labels, file_table *out,
-                         tsh_err *err);
+tsh_status file_csv_read(const char *path, const file_table_how *how,
+                         file_table *out, tsh_err *err);
 /* The same of a file that is open. */
-tsh_status file_csv_take(file *f, int labels, file_table *out, tsh_err *err);
+tsh_status file_csv_take(file *f, const file_table_how *how, file_table *out,
+                         tsh_err *err);
 void file_table_free(file_table *t);
 
-/* How many rows and columns a table has, and its header: t has no data. Only
- * the first line is looked at closely. */
+/* How many rows and columns a table has, its dtype and header: every field is
+ * looked at, none is stored, so t has no data. */
 tsh_status file_csv_survey(file *f, file_table *t, tsh_err *err);
 
 /* ---- numbers in JSON (array.c) ------------------------------------------- */

@@ -262,11 +262,17 @@ local function names_by_id()
     elseif type(v) == "table" and depth < 4 and not seen[v] then
       seen[v] = true
       for k, field in pairs(v) do -- order-free
-        look(field, ("%s.%s"):format(name, tostring(k)), depth + 1)
+        look(field, type(k) == "string" and name .. "." .. k
+          or ("%s[%s]"):format(name, tostring(k)), depth + 1)
       end
     end
   end
   for _, name in ipairs(user_names("")) do look(globals[name], name, 0) end
+  -- The results of a session, also those that it does not keep alive.
+  local results = rawget(globals, "out")
+  local meta = type(results) == "table" and getmetatable(results)
+  look(results, "out", 0)
+  if type(meta) == "table" then look(meta.__index, "out", 0) end
   return names
 end
 
@@ -305,12 +311,11 @@ function command.mem(rest)
   end
   print_table(rows)
   if #m.tensors == 0 then return end
-  rows = { { "TENSOR", "BYTES", "MADE AT" } }
+  rows = { { "NAME", "TENSOR", "BYTES", "MADE AT" } }
   local n = rest == "--all" and #m.tensors or math.min(#m.tensors, SHOWN)
   for i = 1, n do
     local t = m.tensors[i]
-    rows[i + 1] = { t.name and t.name .. "  " .. t.text or t.text,
-      bytes_text(t.bytes), t.place }
+    rows[i + 1] = { t.name or "-", t.text, bytes_text(t.bytes), t.place }
   end
   print("")
   print_table(rows)
@@ -451,7 +456,8 @@ end
 
 -- ---- :apropos, :load -------------------------------------------------------
 
---- tsh.apropos(word): names whose help mentions the word: a list of {name,
+--- tsh.apropos(word): names whose help mentions the word, and what has it
+--- as its name in NumPy or PyTorch: a list of {name,
 --- first line}.
 --- Example: for _, e in ipairs(tsh.apropos("norm")) do print(e[1]) end
 function twins.apropos(word)
@@ -461,6 +467,9 @@ function twins.apropos(word)
     if (e[1] .. " " .. e[2]):lower():find(word, 1, true) then
       found[#found + 1] = e
     end
+  end
+  for _, e in ipairs(core.synonyms()) do
+    if e[1]:lower():find(word, 1, true) then found[#found + 1] = e end
   end
   table.sort(found, function(a, b) return a[1] < b[1] end)
   return found

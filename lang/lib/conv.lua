@@ -196,7 +196,8 @@ local CONV = "stride padding dilation groups bias"
 local TRANSPOSE = "stride padding output_padding dilation groups bias"
 
 local function check_tensors(name, x, w, axes)
-  for i, t in ipairs({ x, w }) do
+  for i = 1, 2 do
+    local t = ({ x, w })[i]
     if not core.is_tensor(t) then
       core.fail(("%s: argument %d must be a tensor, got %s"):format(name, i,
         core.kind(t)))

@@ -176,7 +176,7 @@ end
 --- rows of x in a random order.
 --- Example: permutation(tensor{10, 20, 30}):sum() --> 60
 local function permutation(x, opts)
-  if type(x) == "number" then return randperm(x, opts) end
+  if type(x) == "number" then return (randperm(x, opts)) end
   args.check_tensor("permutation", x)
   args.axis_of("permutation", x, 1)
   return core.take0(x, random_order(x.shape[1], x.device), 1)

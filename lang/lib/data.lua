@@ -173,7 +173,7 @@ function data.batches(x, y, size, key, options)
   return self, nil, nil, feed
 end
 
---- data.csv(path, {labels=false}): as read(path) of a csv file.
+--- data.csv(path, {labels=, header=, dtype=, device=}): as read(path) of a csv file.
 --- Example: local x, y = data.csv("digits.csv", {labels = true})
 data.csv = files.csv
 

@@ -34,6 +34,12 @@ local function add_row(seen, path, spec, params, state, y)
     + bytes_of(state or {}) })
 end
 
+-- A layer's result; seen.at says where the walk has come to.
+local function apply(seen, path, spec, params, state, x)
+  seen.at = { path = path, spec = spec, x = x }
+  return seen.run.apply(spec, params, x, state)
+end
+
 local visit
 
 -- The layers inside a spec, each a row; y is what the last one gives.
@@ -48,7 +54,7 @@ end
 function visit(seen, path, spec, params, state, x)
   local row = kinds.of("nn.describe", spec)
   if not row.inside then
-    local y = seen.run.apply(spec, params, x, state)
+    local y = apply(seen, path, spec, params, state, x)
     add_row(seen, path, spec, params, state, y)
     return y
   end
@@ -57,7 +63,7 @@ function visit(seen, path, spec, params, state, x)
   end
   local at = #seen.rows + 1
   visit_list(seen, path, spec, params, state, x)
-  local y = seen.run.apply(spec, params, x, state)
+  local y = apply(seen, path, spec, params, state, x)
   add_row(seen, path, spec, {}, nil, y)
   table.insert(seen.rows, at, table.remove(seen.rows))
   return y
@@ -70,10 +76,10 @@ local function first_layer(spec)
   return kinds.of("nn.describe", spec)
 end
 
-local function walk(spec, shape, dtype, batched)
+local function walk(seen, spec, shape, dtype)
   local draw = kinds.new_draw(0, "f32")
   local params, state = draw.init(spec)
-  local seen = { rows = {}, batched = batched, run = kinds.new_run({}) }
+  local batched = seen.batched
   local wide = table.move(shape, 1, #shape, batched and 2 or 1, {})
   if batched then wide[1] = 1 end
   visit(seen, "", spec, params, state, core.full(wide, 1, dtype))
@@ -84,8 +90,53 @@ end
 local function parts_of(message)
   message = tostring(message)
   local first = message:match("[^\n]+")
-  return first:match("^[^:\n]*:%d+: (.*)") or first,
-    message:match("\n%s*hint: ([^\n]*)")
+  first = first:match("^[^:\n]*:%d+: (.*)") or first
+  return (first:gsub("^nn%.%a+: ", "")), message:match("\n%s*hint: ([^\n]*)")
+end
+
+-- s with the first `find` in it as `with`.
+local function replaced(s, find, with)
+  local i, j = s:find(find, 1, true)
+  return i and s:sub(1, i - 1) .. with .. s:sub(j + 1) or s
+end
+
+-- "layer 3, linear(16, 10): ... x is [n,4,6,6]" of what stopped the walk.
+local function fail_at(seen, message)
+  local sentence, hint = parts_of(message)
+  local at, batched = seen.at, seen.batched
+  if at then
+    local label, given = kinds.label(at.spec), shape_text(at.x.shape, batched)
+    sentence = replaced(sentence, tostring(at.x.shape), given)
+    if sentence:sub(1, #label + 2) ~= label .. ": " then
+      sentence = ("%s of x %s: %s"):format(label, given, sentence)
+    end
+    if at.path ~= "" then
+      sentence = ("layer %s, %s"):format(at.path, sentence)
+    end
+    if batched and hint and hint:find("batch of one", 1, true) then hint = nil end
+  end
+  core.fail("nn.describe: " .. sentence, hint)
+end
+
+-- Which walk says more: the one that went further; a layer that wants a batch
+-- is better asked with one.
+local function better(alone, message, batched)
+  if #batched.rows ~= #alone.rows then return #batched.rows > #alone.rows end
+  return tostring(message):find("must be [n,", 1, true) ~= nil
+end
+
+-- The walk of x as it is or, where that fails, of a batch of it.
+local function walk_either(spec, shape, dtype)
+  local function new(batched)
+    return { rows = {}, batched = batched, run = kinds.new_run({}) }
+  end
+  local alone, batched = new(false), new(true)
+  local ok, rows, params, state = pcall(walk, alone, spec, shape, dtype)
+  if ok then return rows, params, state end
+  local fits, more, p, s = pcall(walk, batched, spec, shape, dtype)
+  if fits then return more, p, s end
+  if better(alone, rows, batched) then return fail_at(batched, more) end
+  fail_at(alone, rows)
 end
 
 -- ---- text ------------------------------------------------------------------
@@ -157,16 +208,7 @@ function nn.describe(spec, shape, options)
   shape = checks.sizes("nn.describe", "the shape of x", shape, 0)
   local o = checks.options("nn.describe", options, "dtype quiet")
   local dtype = o.dtype or first_layer(spec).input or "f32"
-  local ok, rows, params, state = pcall(walk, spec, shape, dtype, false)
-  if not ok then
-    local fits, r, p, s = pcall(walk, spec, shape, dtype, true)
-    if not fits then
-      local sentence, hint = parts_of(rows)
-      core.fail("nn.describe: " .. sentence, hint)
-    end
-    rows, params, state = r, p, s
-  end
-  local summary = rows
+  local summary, params, state = walk_either(spec, shape, dtype)
   summary.parameters = tree.count(params)
   summary.bytes = bytes_of(params) + bytes_of(state or {})
   summary.text = lines_of(cells_of(summary))

@@ -32,8 +32,9 @@ local function check_options(who, options, known)
   end
   for k in pairs(options) do -- order-free
     if type(k) ~= "string" or not has_word(known, k) then
+      local near = core.nearest(tostring(k), known)
       core.fail(("%s: unknown option '%s'"):format(who, tostring(k)),
-        "it has: " .. known)
+        near and ("did you mean '%s'?"):format(near) or "it has: " .. known)
     end
   end
   return options
@@ -130,12 +131,13 @@ local function with_columns(names)
   return setmetatable(names, { __index = at })
 end
 
-local function take_csv(who, file, o)
-  if o.dtype or o.device then
-    core.fail(who .. ": numbers in text come as f32 on the current device",
-      "x:cast(\"f64\"), x:to(device)")
+local function take_csv(who, file, o, path)
+  if o.header ~= nil and type(o.header) ~= "boolean" then
+    core.fail(("%s: header is true or false, got %s"):format(who,
+      core.kind(o.header)))
   end
-  local x, y, header = core.file_table(who, file, o.labels == true)
+  local x, y, header = core.file_table(who, file, path, o.labels == true,
+    o.header, o.dtype, o.device)
   if header then with_columns(header) end
   if y then return x, labels_from_one(y), header end
   if not header then return x end
@@ -212,12 +214,12 @@ local takers = { csv = take_csv, idx = take_idx, npy = take_one,
   json = take_json, jsonl = take_json }
 
 -- Which options a format has besides dtype, device and format.
-local options_of = { csv = "labels", idx = "labels", npy = "",
+local options_of = { csv = "labels header", idx = "labels", npy = "",
   npz = "flat skip", safetensors = "flat skip", index = "flat skip",
   json = "", jsonl = "" }
 
 local function check_fit(who, path, format, o)
-  for _, k in ipairs { "labels", "flat", "skip" } do
+  for _, k in ipairs { "labels", "header", "flat", "skip" } do
     if o[k] and not has_word(options_of[format], k) then
       core.fail(("%s: %s: a file of the kind %s has no %s"):format(who, path,
         format, k))
@@ -241,7 +243,7 @@ local function read_as(who, path, o, only)
   return close(file, takers[format](who, file, o, path))
 end
 
---- read(path, {labels=, dtype=, device=, flat=, skip=, format=}): the tensors
+--- read(path, {labels=, header=, dtype=, device=, flat=, skip=, format=}): the tensors
 --- in a file: .csv (also .tsv, .txt), .npy, .npz, .safetensors, .json, .jsonl,
 --- idx (also .gz). Its first bytes say what it is, else format="csv" or the
 --- ending; what comes from a pipe or /dev/stdin needs neither.
@@ -251,10 +253,12 @@ end
 --- keeps the names. Of a model in several files, read the index that names
 --- them, model.safetensors.index.json. The second result of safetensors is its metadata, a table
 --- of strings. skip=true leaves out what has a dtype that tsh has not.
---- csv: f32 [rows, columns], and the array of names when the file begins with
---- a line in which no field is a number. Separators are comma, semicolon, tab
---- or blanks; an empty field is nan. labels=true: the last column, whole
---- numbers, is a second tensor i64 [rows]; labels 0, 1, ... become 1, 2, ...
+--- csv: [rows, columns], i64 when every field is an integer like -12, else f32,
+--- or dtype; and the array of names when the file begins with a line in which no
+--- field is a number. header=true: that line has names whatever they are,
+--- header=false: it has none. Separators are comma, semicolon, tab or blanks; an
+--- empty field is nan. labels=true: the last column, whole numbers, is a second
+--- tensor i64 [rows], labels 0, 1, ... become 1, 2, ..., and the others are f32.
 --- names.price is the number of the column of that name: x[{{}, names.price}].
 --- json: a list of numbers, of lists, or of objects of numbers, whose fields
 --- are columns in the order of their names, the second result. Values one after
@@ -264,13 +268,13 @@ end
 --- Example: local x, y = read("digits.csv", {labels = true})
 local function read(path, options)
   local o = check_options("read", options,
-    "labels dtype device flat skip format")
+    "labels header dtype device flat skip format")
   return read_as("read", path, o)
 end
 
 local function csv(path, options)
   return read_as("data.csv", path,
-    check_options("data.csv", options, "labels"), "csv")
+    check_options("data.csv", options, "labels header dtype device"), "csv")
 end
 
 local function idx(path, options)

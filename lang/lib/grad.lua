@@ -279,6 +279,13 @@ end
 --- below; more than tol (1e-6) is an error that names the element.
 --- Example: gradcheck(function(x) return sum(tanh(x)) end, randn(3):f64())
 local function gradcheck(f, x, options)
+  if type(f) ~= "function" then
+    core.fail("gradcheck: argument 1 must be a function, got " .. core.kind(f))
+  end
+  if not core.is_tensor(x) and type(x) ~= "table" then
+    core.fail("gradcheck: argument 2 must be a tensor or a table of them, got "
+      .. core.kind(x))
+  end
   local o = { eps = (options or {}).eps or 1e-5, tol = (options or {}).tol
     or 1e-6 }
   local leaves, restore = tree.flatten(x)

@@ -132,7 +132,7 @@ end }
 --- [n, ..] becomes [n, ...]. One extent may be -1.
 --- Example: nn.sequence{nn.reshape(1, 28, 28), nn.conv2d(1, 16, 3)}
 function nn.reshape(...)
-  local shape = type(...) == "table" and ... or { ... }
+  local shape = type((...)) == "table" and ... or { ... }
   return { kind = "reshape", shape = checks.sizes("nn.reshape", "a shape", shape,
     -1) }
 end
@@ -192,7 +192,9 @@ kinds.linear = { shows = { "inputs", "outputs" },
     if rank == 0 or x.shape[rank] ~= spec.inputs then
       core.fail(("%s: the last axis of x must have %d elements; x is %s"):format(
         kinds.label(spec), spec.inputs, tostring(x.shape)),
-        rank > 2 and "nn.flatten before it puts each row's axes in one" or nil)
+        rank > 2 and "nn.flatten before it puts each row's axes in one"
+        or rank == 2 and ("nn.linear(%d, %d) takes it"):format(x.shape[2],
+          spec.outputs) or nil)
     end
     local weight, bias = kinds.weights(spec, p, spec.bias)
     if not spec.bias then return x:matmul(weight) end

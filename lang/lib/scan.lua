@@ -49,13 +49,13 @@ end
 --- amax(x, axis) or amax(x, {axis=, keep=}): the largest element, as max{}.
 --- Example: amax(tensor{{1, 5}, {3, 2}}, 1) --> 3 5
 local function amax(x, axis, opts)
-  return extreme("amax", "max", x, axis, opts)
+  return (extreme("amax", "max", x, axis, opts))
 end
 
 --- amin(x, axis) or amin(x, {axis=, keep=}): the smallest element, as min{}.
 --- Example: amin(tensor{{1, 5}, {3, 2}}, 1) --> 1 2
 local function amin(x, axis, opts)
-  return extreme("amin", "min", x, axis, opts)
+  return (extreme("amin", "min", x, axis, opts))
 end
 
 return {

@@ -55,11 +55,18 @@ local function rebuild(t, leaf, bare)
   return copy
 end
 
+local function check_function(name, i, f)
+  if type(f) == "function" then return end
+  core.fail(("%s: argument %d must be a function, got %s"):format(name, i,
+    core.kind(f)))
+end
+
 --- tree.each(t, f, other): calls f(leaf, path, entry) for every tensor of t, in
 --- order; path is a text, "layers[1].w", and "" when t is itself a tensor; entry
 --- is what another tree has at the same place, or nil.
 --- Example: tree.each(params, function(p, path) print(path, p.shape) end)
 function tree.each(t, f, other)
+  check_function("tree.each", 2, f)
   walk(t, "", {}, f, other)
 end
 
@@ -137,6 +144,7 @@ end
 --- tensor: so the gradients, which have none for integers, fit.
 --- Example: tree.map(function(p, g) return p - 0.1 * g end, params, grads)
 function tree.map(f, t, ...)
+  check_function("tree.map", 1, f)
   local list, count = gather(t, ...)
   local n, values = 1 + select("#", ...), {}
   for i = 1, count do values[i] = apply(f, list, (i - 1) * n + 1, n) end

@@ -108,9 +108,9 @@ function word.output(...) require("tsh.pipes").output(...) end
 local list_entries = {}
 
 function list_entries.csv(file)
-  local rows, columns, names = core.file_survey("ls", file)
-  return { { name = "", dtype = "f32", shape = { rows, columns },
-    bytes = 4 * rows * columns } }, names
+  local rows, columns, dtype, names = core.file_survey("ls", file)
+  return { { name = "", dtype = dtype, shape = { rows, columns },
+    bytes = core.dtype_bytes(dtype) * rows * columns } }, names
 end
 
 function list_entries.json(file)
@@ -187,6 +187,10 @@ end
 -- Calls each(file) for those that can be read; how many cannot.
 local function for_files(paths, each)
   local bad = 0
+  if #paths == 1 then
+    each(list_file(paths[1]), 1)
+    return 0
+  end
   for i, path in ipairs(paths) do
     local ok, result = pcall(list_file, path)
     if ok then

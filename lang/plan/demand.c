@@ -90,7 +90,8 @@ static void retire(plan *p, plan_trace *t) {
 
 /* ---- out of memory ------------------------------------------------------ */
 static int fail_node(plan_node *n, plan *p, const tsh_err *err) {
-  plan_error *e = error_new(err, n->site);
+  uint32_t site = p->error_site ? p->error_site : n->site;
+  plan_error *e = error_new(err, site);
   if (!e) return 0;
   node_set_failed(p, n, e);
   error_unref(e);

@@ -53,6 +53,20 @@ static void drop_buffers(plan *p, plan_entry *e) {
   }
 }
 
+/* The line of the first launch that has the value (or any, for NO) is to blame
+ * when there is no memory for it. */
+static void blame_value(plan *p, const plan_trace *t, const plan_entry *e,
+                        uint32_t value) {
+  for (uint32_t i = 0; i < e->nlaunch; i++) {
+    const made_launch *m = &e->launch[i];
+    int has = value == NO;
+    for (uint32_t k = 0; k < m->narg; k++) has |= m->arg[k].value == value;
+    if (!has || m->trace == NO) continue;
+    p->error_site = t->node[m->trace]->site;
+    return;
+  }
+}
+
 static tsh_status take_buffers(plan *p, plan_trace *t, plan_entry *e,
                                run_result *r, tsh_err *err) {
   plan_buf *slab = NULL;
@@ -68,7 +82,10 @@ static tsh_status take_buffers(plan *p, plan_trace *t, plan_entry *e,
     if (rc != TSH_OK) r->oom_value = i;
   }
   buf_unref(p, slab);
-  if (rc != TSH_OK) drop_buffers(p, e);
+  if (rc != TSH_OK) {
+    drop_buffers(p, e);
+    blame_value(p, t, e, r->oom_value);
+  }
   return rc;
 }
 

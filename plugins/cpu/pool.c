@@ -158,8 +158,8 @@ static tsh_status take_fresh(cpu_pool *pool, uint32_t class_, tsh_buf **out,
     *out = block_new(pool, class_);
   }
   if (*out) return TSH_OK;
-  return kit_fail(err, TSH_ENOMEM, "the system refused %llu bytes",
-                  (unsigned long long)bytes);
+  return kit_fail(err, TSH_ENOMEM, "the system refused %.4g GiB",
+                  (double)bytes / (1 << 30));
 }
 
 tsh_status cpu_pool_take(cpu_pool *pool, uint64_t bytes, tsh_buf **out,

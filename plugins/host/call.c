@@ -2,7 +2,7 @@
  * asks for, and turns a plugin's bare failure into a sentence. */
 #include "set.h"
 
-#include <inttypes.h>
+#include <stdio.h>
 
 enum { SLICE_NS = 50 * 1000 * 1000 };
 
@@ -30,18 +30,29 @@ static tsh_status result(const dev *d, const char *entry, tsh_status rc,
   return rc;
 }
 
+/* "149 GiB"; the text lies in `text`. */
+static const char *in_units(uint64_t bytes, char *text, size_t size) {
+  static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  double v = (double)bytes;
+  int i = 0;
+  while (v >= 1024 && i < 5) v /= 1024, i++;
+  snprintf(text, size, v < 100 && i ? "%.3g %s" : "%.0f %s", v, unit[i]);
+  return text;
+}
+
 tsh_status dev_alloc(dev *d, uint64_t bytes, tsh_buf **out, tsh_err *err) {
   tsh_buf *buf = NULL;
   tsh_err spare;
   tsh_status rc;
+  char need[32], most[32];
   *out = NULL;
   if (bytes == 0)
     return dev_fail(err, TSH_EINVAL, "%s: a buffer of 0 bytes", d->name);
   if (bytes > d->props.max_alloc)
     return dev_fail(err, TSH_ENOMEM,
-                    "out of memory on %s: need %" PRIu64
-                    " bytes, one buffer may have %" PRIu64,
-                    d->name, bytes, d->props.max_alloc);
+                    "out of memory on %s: need %s, one buffer may have %s",
+                    d->name, in_units(bytes, need, sizeof need),
+                    in_units(d->props.max_alloc, most, sizeof most));
   err = dev_call_begin(err, &spare);
   rc = d->plugin->table.alloc(d->handle, bytes, &buf, err);
   rc = result(d, "alloc", rc, buf, err);

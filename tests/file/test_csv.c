@@ -39,7 +39,8 @@ static file_table table;
 static tsh_err err;
 
 /* Reads n bytes as a file called t.csv; its folder is cut from messages. */
-static tsh_status read_bytes(const char *bytes, size_t n, int labels) {
+static tsh_status read_how(const char *bytes, size_t n,
+                           const file_table_how *how) {
   char folder[] = "/tmp/test_csv.XXXXXX", path[64];
   tsh_status rc;
   FILE *f;
@@ -49,12 +50,23 @@ static tsh_status read_bytes(const char *bytes, size_t n, int labels) {
   f = fopen(path, "wb");
   cr_assert(f && fwrite(bytes, 1, n, f) == n && fclose(f) == 0);
   err = (tsh_err){.size = sizeof err};
-  rc = file_csv_read(path, labels, &table, &err);
+  rc = file_csv_read(path, how, &table, &err);
   at = strstr(err.text, folder);
   if (at) memmove(at, at + sizeof folder, strlen(at + sizeof folder) + 1);
   remove(path);
   rmdir(folder);
   return rc;
+}
+
+/* Tables of f32, as most tests want them. */
+static tsh_status read_bytes(const char *bytes, size_t n, int labels) {
+  file_table_how how = {.labels = labels, .dtype = TSH_f32};
+  return read_how(bytes, n, &how);
+}
+
+static float value(int64_t i) {
+  cr_assert_eq(table.dtype, TSH_f32);
+  return ((const float *)table.data)[i];
 }
 
 static tsh_status read_text(const char *text, int labels) {
@@ -67,9 +79,8 @@ static void expect_rows(const char *text, int64_t rows, int64_t columns,
   cr_expect_eq(table.rows, rows, "%s", text);
   cr_expect_eq(table.columns, columns, "%s", text);
   for (int64_t i = 0; i < rows * columns; i++)
-    cr_expect(table.data[i] == want[i] ||
-                  (isnan(want[i]) && isnan(table.data[i])),
-              "%s: element %d is %a", text, (int)i, (double)table.data[i]);
+    cr_expect(value(i) == want[i] || (isnan(want[i]) && isnan(value(i))),
+              "%s: element %d is %a", text, (int)i, (double)value(i));
   file_table_free(&table);
 }
 
@@ -188,20 +199,128 @@ Test(csv, header) {
   cr_expect_str_eq(table.header[2], "");
   cr_expect_eq(table.rows, 1);
   file_table_free(&table);
-  cr_assert_eq(read_text("x,y\n", 0), TSH_OK);
-  cr_expect_eq(table.rows, 0);
-  cr_expect_eq(table.columns, 2);
-  file_table_free(&table);
   cr_assert_eq(read_text("1,2\n", 0), TSH_OK);
   cr_expect_null(table.header);
   file_table_free(&table);
+}
+
+Test(csv, header_as_it_is_said) {
+  static const char years[] = "2019,2020\n1,2\n", words[] = "x,y\n";
+  file_table_how yes = {.header = 1}, no = {.header = -1};
+  cr_assert_eq(read_how(years, strlen(years), &yes), TSH_OK);
+  cr_expect_str_eq(table.header[1], "2020");
+  cr_expect_eq(table.rows, 1);
+  file_table_free(&table);
+  cr_assert_eq(read_how(words, strlen(words), &yes), TSH_OK);
+  cr_expect_eq(table.rows, 0);
+  cr_expect_eq(table.columns, 2);
+  file_table_free(&table);
+  cr_assert_eq(read_how(words, strlen(words), &no), TSH_EINVAL);
+  cr_expect_str_eq(err.text, "t.csv:1:1: field 1 is no number: \"x\"");
+}
+
+static void expect_dtype(const char *text, int asked, int want) {
+  file_table_how how = {.dtype = asked};
+  cr_assert_eq(read_how(text, strlen(text), &how), TSH_OK, "%s", err.text);
+  cr_expect_eq(table.dtype, want, "%s", text);
+}
+
+Test(csv, integers_stay_integers) {
+  expect_dtype("1,-2\n+3,9223372036854775807\n", 0, TSH_i64);
+  cr_expect_eq(((int64_t *)table.data)[1], -2);
+  cr_expect_eq(((int64_t *)table.data)[3], INT64_MAX);
+  file_table_free(&table);
+  expect_dtype("a,b\n16777217,5\n", 0, TSH_i64);
+  cr_expect_eq(((int64_t *)table.data)[0], 16777217);
+  cr_expect_eq(table.rounded_row, 0);
+  file_table_free(&table);
+}
+
+Test(csv, one_float_makes_floats_of_all) {
+  static const char *const last[] = {
+      "0.5", "3.0", "1e1", "", "nan", "-0", "9223372036854775808"};
+  static const float want[] = {0.5f, 3, 10, NAN, NAN, -0.0f, 0x1p63f};
+  for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+    char text[64];
+    snprintf(text, sizeof text, "1,2\n3,4\n16777219,%s\n7,8\n", last[i]);
+    expect_dtype(text, 0, TSH_f32);
+    cr_expect_eq(value(0), 1);
+    cr_expect_eq(value(3), 4);
+    cr_expect_eq(value(4), 16777220);
+    cr_expect(memcmp(&want[i], (float *)table.data + 5, 4) == 0 ||
+              (isnan(want[i]) && isnan(value(5))));
+    cr_expect_eq(value(7), 8);
+    cr_expect_eq(table.rounded, 16777219);
+    cr_expect_eq(table.rounded_row, 3);
+    cr_expect_eq(table.rounded_column, 1);
+    file_table_free(&table);
+  }
+}
+
+Test(csv, a_float_after_many_integers) {
+  enum { ROWS = 3000 };
+  char *text = malloc(ROWS * 16), *to = text;
+  for (int i = 0; i < ROWS; i++) to += sprintf(to, "%d,%d\n", i, -i);
+  memcpy(to, "0.5,1\n", 7);
+  expect_dtype(text, 0, TSH_f32);
+  for (int i = 0; i < ROWS; i++)
+    cr_assert(value(2 * i) == (float)i && value(2 * i + 1) == (float)-i);
+  cr_expect_eq(value(2 * ROWS), 0.5f);
+  cr_expect_eq(table.rounded_row, 0);
+  file_table_free(&table);
+  free(text);
+}
+
+Test(csv, the_dtype_that_is_asked_for) {
+  file_table_how whole = {.dtype = TSH_i64};
+  expect_dtype("0.1,16777217\n", TSH_f64, TSH_f64);
+  cr_expect_eq(((double *)table.data)[0], 0.1);
+  cr_expect_eq(((double *)table.data)[1], 16777217);
+  file_table_free(&table);
+  expect_dtype("1,3.0\n", TSH_i64, TSH_i64);
+  cr_expect_eq(((int64_t *)table.data)[1], 3);
+  file_table_free(&table);
+  expect_dtype("1,16777217\n", TSH_f32, TSH_f32);
+  cr_expect_eq(table.rounded_row, 0);
+  file_table_free(&table);
+  cr_assert_eq(read_how("1,2\n3,4.5\n", 10, &whole), TSH_EINVAL);
+  cr_expect_str_eq(err.text, "t.csv:2:3: field 2 is no whole number: \"4.5\"");
+  cr_assert_eq(read_how("1,2\n3,\n", 7, &whole), TSH_EINVAL);
+}
+
+Test(csv, features_beside_labels_are_floats) {
+  file_table_how how = {.labels = 1};
+  cr_assert_eq(read_how("1,2\n3,4\n", 8, &how), TSH_OK);
+  cr_expect_eq(value(1), 3);
+  cr_expect_eq(table.labels[1], 4);
+  file_table_free(&table);
+}
+
+Test(csv, a_survey_finds_what_reading_gives) {
+  static const char *const texts[] = {"a,b\n1,2\n3,4\n", "1,2\n3,4.5\n"};
+  for (int i = 0; i < 2; i++) {
+    char path[] = "/tmp/test_csv.XXXXXX";
+    file *f = NULL;
+    FILE *out = fdopen(mkstemp(path), "wb");
+    cr_assert(out && fputs(texts[i], out) >= 0 && fclose(out) == 0);
+    err = (tsh_err){.size = sizeof err};
+    cr_assert_eq(file_open(path, FILE_csv, NULL, &f, &err), TSH_OK, "%s",
+                 err.text);
+    cr_assert_eq(file_csv_survey(f, &table, &err), TSH_OK, "%s", err.text);
+    cr_expect_eq(table.dtype, i ? TSH_f32 : TSH_i64);
+    cr_expect_eq(table.rows, 2);
+    cr_expect_eq(table.columns, 2);
+    file_table_free(&table);
+    file_close(f);
+    remove(path);
+  }
 }
 
 Test(csv, labels_come_back_as_written) {
   cr_assert_eq(read_text("p,q,kind\n1,2,0\n3,4,9\n5,6,-3.0\n", 1), TSH_OK);
   cr_expect_eq(table.columns, 2);
   cr_expect_eq(table.nheader, 3);
-  cr_expect_eq(table.data[5], 6);
+  cr_expect_eq(value(5), 6);
   cr_expect_eq(table.labels[0], 0);
   cr_expect_eq(table.labels[1], 9);
   cr_expect_eq(table.labels[2], -3);
@@ -215,8 +334,7 @@ Test(csv, many_rows) {
   cr_assert_eq(read_text(text, 0), TSH_OK);
   cr_expect_eq(table.rows, ROWS);
   for (int i = 0; i < ROWS; i++)
-    cr_assert(table.data[2 * i] == (float)i &&
-              table.data[2 * i + 1] == (float)i + .5f);
+    cr_assert(value(2 * i) == (float)i && value(2 * i + 1) == (float)i + .5f);
   file_table_free(&table);
   free(text);
 }
@@ -227,8 +345,14 @@ Test(csv, many_rows) {
 Test(csv, errors_name_line_and_column) {
   expect_error("1,2,3\n4,5\n", 0, "t.csv:2: 2 fields, the first row has 3");
   expect_error("a,b\n\n1,2,3\n", 0, "t.csv:3: 3 fields, the header has 2");
-  expect_error("1,x\n2,3\n", 0, "t.csv:1:3: field 2 is no number: \"x\"");
-  expect_error("x,\"1\"\n2,3\n", 0, "t.csv:1:1: field 1 is no number: \"x\"");
+  expect_error(
+      "1,x\n2,3\n", 0,
+      "t.csv:1:3: field 2 is no number: \"x\"; header=true if the first "
+      "line has names");
+  expect_error(
+      "x,\"1\"\n2,3\n", 0,
+      "t.csv:1:1: field 1 is no number: \"x\"; header=true if the first "
+      "line has names");
   expect_error("\x1f\x8b\x08", 0, "t.csv: compressed text; gunzip it first");
   expect_error("1,2\n3,4\n5, x7\n", 0,
                "t.csv:3:4: field 2 is no number: \"x7\"");
@@ -244,6 +368,9 @@ Test(csv, errors_name_line_and_column) {
   expect_error("1,2\n3,\n", 1,
                "t.csv:2:3: field 2 is no whole number, as a label is: \"\"");
   expect_error("1\n2\n", 1, "t.csv:1:1: one column, labels need one more");
+  expect_error("hello world\n", 0,
+               "t.csv: one line and no number in it; header=true if it has the "
+               "names of a table without rows");
   expect_error("", 0, "t.csv: there is nothing in it");
   expect_error(" \r\n\n", 0, "t.csv: there is nothing in it");
 }
@@ -253,6 +380,9 @@ Test(csv, bytes_that_are_no_text) {
   cr_expect_str_eq(err.text, "t.csv:2:3: field 2 is no number: \"4\\x005\"");
   cr_expect_eq(read_bytes("a\0b,c\n1,2\n", 10, 0), TSH_EINVAL);
   cr_expect_str_eq(err.text, "t.csv:1:1: field 1 is no name: \"a\\x00b\"");
+  cr_expect_eq(read_bytes("1,2\n3,\xc3\xa9\xe9\xff\n", 10, 0), TSH_EINVAL);
+  cr_expect_str_eq(err.text,
+                   "t.csv:2:3: field 2 is no number: \"\xc3\xa9\\xe9\\xff\"");
   cr_expect_eq(read_bytes("\xff\xfe\x31\0", 4, 0), TSH_EINVAL);
   cr_expect_str_eq(err.text, "t.csv: UTF-16 text; save it as UTF-8");
 }
@@ -263,7 +393,7 @@ Test(csv, a_huge_field_is_shown_in_short) {
   memset(text, '7', SIZE);
   memcpy(text, "1\n", 2);
   cr_assert_eq(read_bytes(text, SIZE, 0), TSH_OK);
-  cr_expect(isinf(table.data[1]));
+  cr_expect(isinf(value(1)));
   file_table_free(&table);
   text[SIZE - 1] = 'x';
   cr_expect_eq(read_bytes(text, SIZE, 0), TSH_EINVAL);

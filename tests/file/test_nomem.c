@@ -48,7 +48,7 @@ static tsh_status read_once(const char *path, tsh_err *err) {
   tsh_status rc = file_open(path, 0, NULL, &f, err);
   if (rc == TSH_OK && file_format(f) == FILE_csv) {
     rc = file_csv_take(f, 0, &t, err);
-    if (rc == TSH_OK) cr_expect_eq(t.data[5], 6);
+    if (rc == TSH_OK) cr_expect_eq(((const float *)t.data)[5], 6);
     file_table_free(&t);
   }
   for (int64_t i = 0; rc == TSH_OK && i < file_count(f); i++) {

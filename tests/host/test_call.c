@@ -51,8 +51,8 @@ Test(call, a_buffer_that_no_device_gives_is_not_asked_for) {
   cr_expect_eq(dev_alloc(d, UINT64_MAX, &buf, &err), TSH_ENOMEM);
   cr_expect_null(buf);
   cr_expect_str_eq(err.text,
-                   "out of memory on cpu: need 18446744073709551615 bytes, "
-                   "one buffer may have 1099511627776");
+                   "out of memory on cpu: need 16384 PiB, one buffer may have "
+                   "1 TiB");
   dev_set_free(set);
 }
 

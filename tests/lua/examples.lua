@@ -114,6 +114,7 @@ local function run_example(text)
   end
   local env, printed = names(), nil
   function env.print(...) printed = table.pack(...) end
+  env.show = env.print
   local last = code:match("^(.*;)%s*") or ""
   local f = load(last .. " return " .. code:sub(#last + 1), "=example", "t", env)
     or load("return " .. code, "=example", "t", env)

@@ -67,7 +67,24 @@ end)
 
 case("errors", "the layer that does not fit is named", function()
   fails(function() quiet(mlp, { 100, 30, 28 }) end,
-    "nn.describe: linear%(784, 128%).*%[100,840%]")
+    "nn.describe: layer 2, linear%(784, 128%).*%[100,840%]")
+  local conv = nn.conv2d(1, 4, 3)
+  fails(function()
+    quiet(nn.sequence { conv, nn.relu, nn.linear(16, 10) }, { 1, 8, 8 })
+  end, "layer 3, linear%(16, 10%): the last axis of x must have 16 elements; "
+    .. "x is %[n,4,6,6%].*hint: nn.flatten")
+  fails(function()
+    quiet(nn.sequence { conv, nn.flatten(), nn.linear(16, 10) }, { 1, 8, 8 })
+  end, "layer 3, linear%(16, 10%).*%[n,144%].*hint: nn.linear%(144, 10%)")
+  fails(function() quiet(nn.sequence { conv, conv }, { 1, 8, 8 }) end,
+    "layer 2, conv2d%(1, 4, 3x3%): x must be %[n, 1, height, width%], got "
+    .. "%[n,4,6,6%]")
+  fails(function()
+    quiet(nn.sequence { nn.relu, nn.sequence { nn.linear(9, 2) } }, { 8 })
+  end, "layer 2.1, linear%(9, 2%).*x is %[8%]")
+  fails(function()
+    quiet(nn.sequence { function(x) return x:reshape(3, 3) end }, { 8 })
+  end, "layer 1, fn of x %[8%]: reshape: %[8%] has 8 elements")
   fails(function() quiet(mlp, "784") end, "shape")
   fails(function() quiet(5, { 3 }) end, "spec")
 end)

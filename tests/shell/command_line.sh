@@ -256,7 +256,7 @@ is 'a reader that leaves, signal ignored before' "$err" 'status 141'
 run "$TSH" -e 'softmx(ones(2))'
 has 'a misspelt function' "$err" "hint: did you mean 'softmax'?"
 run "$TSH" -e 'nn.linear(1, 1) nn.liner(2, 3)'
-has 'a misspelt field' "$err" "hint: did you mean 'linear'?"
+has 'a misspelt field' "$err" "hint: did you mean 'nn.linear'?"
 run "$TSH" -e 'concatenate({})'
 has 'a name of other languages' "$err" 'hint: here it is cat'
 run "$TSH" -e 'zzzzzzzz()'

@@ -145,7 +145,7 @@ out=$("$TSH" -e 'print(read("/dev/stdin"))' < <(cat x.npy))
 is 'npy from a pipe' "$out" 'i64[2] [1, 2]'
 out=$("$TSH" -e 'print((read("/dev/stdin", {format = "csv"})):sum())' \
   < <(cat x.csv))
-is 'csv from a pipe' "$out" 'f32[] 10'
+is 'csv from a pipe' "$out" 'i64[] 10'
 out=$("$TSH" -e 'write("/dev/stdout", tensor{{1, 2}}, {format = "csv"})' | cat)
 is 'csv to a pipe' "$out" '1,2'
 "$TSH" -e 'io.write("a\n") io.flush()

@@ -158,4 +158,56 @@ has 'plugins' "$out" 'built in'
 session ':plugins -x\n'
 refuses 'plugins takes no other' 1 "not '-x'"
 
+# ---- notes ----
+start='x = tensor{1, 2}\nm = x:gt(1)\n'
+session "${start}x == 1\n"
+is 'x == 1 is answered' "$rc/$out" 0/false
+is 'and noted' "$err" \
+  "note: x == 1 is false whatever 'x' holds; x:eq(1) compares its elements"
+session "${start}1 ~= x\n"
+has 'also ~=, the other way round' "$err" \
+  "note: 1 ~= x is true whatever 'x' holds; x:ne(1)"
+session "${start}if m then y = 1 end\n"
+has 'a mask in a test' "$err" "note: 'm' is a tensor, which is true in a test"
+session "${start}while not m do end\n"
+has 'and with not' "$err" "note: 'm' is a tensor"
+for code in 'x.shape[1] == 2' '2 == x.shape[1]' '#x == 2' 'if x then y = 1 end' \
+  'x == nil' '"x == 1"' '-- x == 1' 'local x = 3 y = x == 3' \
+  'function f(a, x) return x == 3 end' 'if m:any():item() then y = 1 end' \
+  'x[1]:item() == 1' 'y = [[x == 1]]' 'x:sum():item() == 3'; do
+  session "$start$code\n"
+  is "no note on $code" "$rc/$err" 0/
+done
+
+session 'p = {1, 2}\nprint(p)\nprint("p")\nprint(#p)\n'
+is 'print of a table' "$err" 'note: show(p) prints its fields'
+session 'x = ones(2, 3)\nx[{{}, "price"}]\n'
+has 'the name of a column' "$err" 'x[{{}, names.price}]'
+
+# ---- names of others ----
+session 'np.sum(1)\n'
+refuses 'a module' 1 'hint: functions stand alone here: np.exp(x) is exp(x)'
+session 'nn.Conv2d(1, 2, 3)\n'
+refuses 'a layer' 1 "hint: did you mean 'nn.conv2d'?"
+session 'optim.Adam{}\n'
+refuses 'an optimizer' 1 "hint: did you mean 'optim.adam'?"
+session 'vstack{1}\n'
+refuses 'a function' 1 'hint: here it is cat{a, b}'
+session 'x = ones(2) x:shape()\n'
+refuses 'a property' 1 'hint: x.shape, x.dtype, x.device have no ()'
+session ':doc concatenate\n:doc print\n'
+has 'doc of one' "$out" 'concatenate: here it is cat{a, b}'
+has 'doc of print' "$out" 'show(t) prints its fields'
+session 'show({a = {tensor{1}}}, 2)\n'
+gives 'show' 0 '{a = {i64[1] [1]}}  2'
+
+# ---- memory ----
+session 'x = ones(1000) + 1\nx[1]\nt = {{ones(500) * 2}}\nt[1][1][1]\nx * 2\n:mem\n'
+for name in x 't[1][1]' 'out[5]'; do
+  if ! grep -q -F -e "$name  " <<<"$out"; then fail "mem names $name" "$out"; fi
+done
+session 'x = sort(rand(200000, 200000))\nx[1][1]\n'
+has 'no memory' "$err" 'out of memory on cpu: need 149 GiB'
+has 'at the line that recorded it' "$err" 'in[1]:1: x = sort('
+
 finish

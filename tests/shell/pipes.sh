@@ -56,9 +56,19 @@ feed 'price,qty\n1.5,2\n2.5,4\n' -p stdin -p stdin_names \
 gives 'csv with a header' 0 \
   $'f32[2,2]\n[[1.5000, 2.0000],\n [2.5000, 4.0000]]\n{"price", "qty"}\nf32[2] [2., 4.]'
 feed '1\n2\n3\n' -p 'stdin:sum()' -p stdin_names
-gives 'csv of one column' 0 $'f32[] 6\nnil'
+gives 'csv of one column' 0 $'i64[] 6\nnil'
 run "$TSH" -p 'stdin:sum()' < <(seq 1000)
-gives 'many lines' 0 'f32[] 500500'
+gives 'many lines' 0 'i64[] 500500'
+
+feed 'id,v\n16777217,0.5\n' -p 'stdin:sum()' -p 'read'
+is 'what f32 rounds is said' "$rc/$err" \
+  '0/note: read: /dev/stdin: 16777217 in row 1, column 1 is rounded to f32; dtype="f64" keeps it'
+feed 'hello\n' -p stdin
+refuses 'a text' 1 'one line and no number in it'
+feed '1,x\n2,3\n' -p 'read("/dev/stdin", {header = true})'
+gives 'names with a number' 0 $'i64[1,2]\n[[2, 3]]\n{"1", "x"}'
+feed '1,2\n' -p 'read("/dev/stdin", {dtype = "u8"})'
+gives 'a dtype' 0 $'u8[1,2]\n[[1, 2]]'
 
 # ---- JSON ----
 feed '[1, 2, 3]' -p stdin
@@ -147,14 +157,14 @@ refuses 'a script from stdin' 1 'standard input holds what runs, not data'
 feed '7\n' -p 1
 gives 'not read when not used' 0 1
 feed '1,2\n' -p 'stdin:sum() + stdin:sum()'
-gives 'read once' 0 'f32[] 6'
+gives 'read once' 0 'i64[] 6'
 feed '1,2\n' -e 'stdin = 5' -p stdin
 gives 'a global of the user wins' 0 5
 {
   read -r _
   run "$TSH" -p stdin
 } <<<$'a title\n1,2'
-gives 'what is left of a file' 0 $'f32[1,2]\n[[1., 2.]]'
+gives 'what is left of a file' 0 $'i64[1,2]\n[[1, 2]]'
 run "$TSH" -i -q -p 'stdin:sum()' <x.npy
 gives 'the session behind it has no entries' 0 'i64[] 12'
 run "$TSH" -e 'print(io.read("n", "l"))' -p 1 <<<'5 x'
@@ -189,7 +199,7 @@ kill $writer
 # ---- -I ----
 printf 'u,v\n1,2\n' >t.csv
 run "$TSH" -I x=x.npy --input t=t.csv -p x.shape -p 't_names[2]' -p 't[{1, 1}]'
-gives '-I' 0 $'[2,2]\nv\nf32[] 1'
+gives '-I' 0 $'[2,2]\nv\ni64[] 1'
 run "$TSH" -I m=m.npz -p m.deep.b
 gives '-I of a table' 0 'i64[1] [3]'
 run "$TSH" -I x=- -p 'x:sum()' <x.npy
@@ -212,7 +222,7 @@ is 'npy' "$("$TSH" -p 'read("a.npy")')" 'i64[2] [1, 2]'
 echo 'print("hi") return tensor{1.5, 2}' >r.lua
 run "$TSH" -o r.csv run r.lua
 gives 'a script prints' 0 hi
-is 'and its value is written' "$(cat r.csv)" $'1.5\n2'
+is 'and its value is written' "$(cat r.csv)" $'1.5\n2.0'
 run "$TSH" -p '2^0.5' -o n.json
 is 'a number' "$(cat n.json)" 1.4142135
 run "$TSH" -p 'tensor{{1,0/0},{1/0,-1/0}}' --format json
@@ -293,9 +303,9 @@ NAME  DTYPE  SHAPE  BYTES
 
 t.csv: csv
 NAME  DTYPE  SHAPE  BYTES
--     f32    [1,2]      8
+-     i64    [1,2]     16
 columns: u, v
-1 tensor, 8 B'
+1 tensor, 16 B'
 run "$TSH" ls - <m.npz
 gives 'ls of stdin' 0 '-: npz
 NAME    DTYPE  SHAPE  BYTES
@@ -314,6 +324,12 @@ is 'one that is not there' "$rc" 1
 has 'the others are shown' "$out" '1 tensor'
 has 'and it is named' "$err" 'error: ls: none: No such file or directory'
 has 'at the end' "$err" '1 of 2 files could not be read'
+run "$TSH" ls none
+is 'one file, one line' "$rc/$err" '1/error: ls: none: No such file or directory'
+printf '1,2\n3,\351\0\n' >bytes.csv
+run "$TSH" ls bytes.csv
+is 'a broken file' "$rc/$err" \
+  '1/error: ls: bytes.csv:2:3: field 2 is no number: "\xe9\x00"'
 run "$TSH" ls
 refuses 'no file' 2 'ls needs FILE'
 run "$TSH" ls --long x.npy
