@@ -77,9 +77,7 @@ static double now(void) {
 }
 
 static void note_time(const session *s, double seconds) {
-  const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-  int faint = s->interactive && term && strcmp(term, "dumb") != 0 &&
-              !(no_color && *no_color);
+  int faint = lt_color(*s->place.l, stderr);
   int timing = lt_timing(*s->place.l);
   if (timing == LT_TIMING_OFF) return;
   if (timing == LT_TIMING_AUTO && (!s->interactive || seconds <= 0.5)) return;
@@ -196,14 +194,13 @@ static int step(session *s) {
   return rc;
 }
 
-/* $TSH_INIT, or the user's file if there is one; owned. */
+/* The one that was named, or the user's file if there is one; owned. */
 static char *init_path(const sh_args *a) {
-  const char *named = a->init ? a->init : getenv("TSH_INIT");
   const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
   char *path = NULL;
   int n = -1;
   if (a->no_init) return NULL;
-  if (named && *named) return strdup(named);
+  if (a->init) return strdup(a->init);
   if (config && *config == '/')
     n = asprintf(&path, "%s/tsh/init.lua", config);
   else if (home && *home == '/')

@@ -19,10 +19,15 @@
   X(format,      0,   "format",      "KIND", "of -o: npy, npz, safetensors, csv or json; without -o to stdout") \
   X(device,      'd', "device",      "NAME", "the default device, npu:0 for example") \
   X(quiet,       'q', "quiet",       NULL,   "no banner, no progress") \
+  X(verbose,     'v', "verbose",     NULL,   "a log on stderr, and the whole stack of errors") \
+  X(color,       0,   "color",       "WHEN", "auto (on terminals), always or never") \
+  X(json,        0,   "json",        NULL,   "lists as JSON, of words that print lists") \
   X(no_plugins,  0,   "no-plugins",  NULL,   "only the device that is built in") \
   X(plugin_path, 0,   "plugin-path", "DIR",  "look for plugins in DIR first") \
   X(seed,        0,   "seed",        "N",    "where random numbers begin") \
   X(threads,     0,   "threads",     "N",    "how many compute at once; else one per processor") \
+  X(mem_limit,   0,   "mem-limit",   "SIZE", "bytes of tensors on the cpu at most: 512M, 2G") \
+  X(keep_going,  0,   "keep-going",  NULL,   "without a terminal: go on after errors; still exits 1") \
   X(interactive, 'i', NULL,          NULL,   "a session afterwards, with the globals") \
   X(init,        0,   "init",        "FILE", "read FILE before a session, not the user's init.lua") \
   X(no_init,     0,   "no-init",     NULL,   "read no init file") \
@@ -66,7 +71,7 @@ typedef struct {
 typedef struct {
   sh_task task;
   lt_options lt;
-  int quiet, version, help, no_history, interactive, no_init;
+  int quiet, version, help, no_history, interactive, no_init, json, keep_going;
   const char *init;
   const char *seed, *topic;
   const char *output, *format; /* of -o, or NULL */

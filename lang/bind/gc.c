@@ -14,6 +14,21 @@
 #define CHEAP_HEAP  (16 * MIB) /* of Lua: some ms */
 #define BIGGEST     3          /* tensors listed when memory is out */
 
+/* At a limit of memory collections cost less than what running into it does:
+ * everything is freed then, the plans with it. */
+static uint64_t young_bytes(const lt *l) {
+  uint64_t limit = dev_limit(dev_builtin(l->devices));
+  return limit && limit / 8 < YOUNG_BYTES ? limit / 8 : YOUNG_BYTES;
+}
+
+static uint64_t full_above(const lt *l, uint64_t live) {
+  uint64_t limit = dev_limit(dev_builtin(l->devices)), above, least;
+  above = live + live / 2 + FULL_FLOOR;
+  least = live + limit / 8; /* else it would be one after the other */
+  if (!limit || above <= limit / 4 * 3) return above;
+  return least > limit / 4 * 3 ? least : limit / 4 * 3;
+}
+
 /* Young collections by themselves after the heap has tripled: seldom inside a
  * step, since each forced one begins the count anew. */
 /* Dies in every collection and is born again: so collections are counted. */
@@ -38,7 +53,7 @@ static void start_sentinel(lua_State *L) {
 void lt_gc_start(lua_State *L) {
   start_sentinel(L);
   lua_gc(L, LUA_GCGEN, 200, 300);
-  lt_of(L)->full_above = FULL_FLOOR;
+  lt_of(L)->full_above = full_above(lt_of(L), 0);
 }
 
 static void full(lua_State *L) {
@@ -47,7 +62,7 @@ static void full(lua_State *L) {
   lua_gc(L, LUA_GCCOLLECT);
   lt_drain(l);
   live = plan_counters_get(l->plan)->bytes_live;
-  l->full_above = live + live / 2 + FULL_FLOOR;
+  l->full_above = full_above(l, live);
   l->full_left = live;
   l->cycles_ours = l->cycles;
 }
@@ -79,7 +94,7 @@ int lt_gc_balance(lua_State *L) {
     l->young_at = c->bytes_allocated;
     return 1;
   }
-  if (c->bytes_allocated - l->young_at < YOUNG_BYTES) return 0;
+  if (c->bytes_allocated - l->young_at < young_bytes(l)) return 0;
   young(L);
   return 1;
 }

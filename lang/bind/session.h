@@ -1,5 +1,5 @@
 /* session.h - what the files that talk to the user share: lt.c eval.c
- * report.c print.c show.c docs.c list.c interrupt.c progress.c set.c. */
+ * report.c print.c show.c docs.c list.c log.c interrupt.c progress.c set.c. */
 #ifndef LT_SESSION_H
 #define LT_SESSION_H
 
@@ -22,6 +22,9 @@ typedef struct {
   int stdin_taken;    /* what runs comes from there */
   const char *editor; /* of lines, or NULL; borrowed */
   double begun;       /* when what runs was started, in seconds */
+  double log_begun;   /* when the log was */
+  FILE *log;          /* or NULL; owned unless stderr */
+  int gave;           /* see lt_gave */
   char called[512];   /* the callers of what raised the last error */
 } lt_session;
 #define LT_KEPT          "tsh.kept" /* its name in the registry */
@@ -45,6 +48,14 @@ int lt_note_callers(lua_State *L);
 /* Prints the error at the top of the stack as a screen. Never raises. */
 void lt_report(lt *l, int form, FILE *err);
 
+/* ---- log.c --------------------------------------------------------------- */
+void lt_log_open(lt *l, const lt_options *options);
+void lt_log_start(lt *l); /* what the devices are */
+void lt_log_close(lt *l); /* what was run; before the plan ends */
+/* For -v: the stack as it is now, and writing it below an error's screen. */
+void lt_note_stack(lua_State *L);
+void lt_write_stack(lt *l, tsh_status code, FILE *err);
+
 /* ---- guess.c ------------------------------------------------------------- */
 /* What was meant when Lua says that a name is nil; 0: no idea. Never raises. */
 int lt_guess(lt *l, const char *message, char *text, size_t size);
@@ -63,10 +74,12 @@ void lt_sheet_close(lua_State *L, lt_sheet *s); /* text, size are good now */
 /* ---- what a tensor looks like (print.c) ---------------------------------- */
 typedef struct {
   int width, rows; /* rows 0: no limit */
-  int dim;         /* a terminal that knows faint letters */
+  int dim;         /* faint letters are wanted */
+  int draws;       /* a terminal on which a line may be drawn anew */
   layout_rules rules;
 } lt_screen;
-lt_screen lt_screen_of(FILE *out); /* the terminal's own, without rules */
+/* The terminal's own, without rules. */
+lt_screen lt_screen_of(const lt *l, FILE *out);
 lt_screen lt_screen_for(lt *l, FILE *out); /* as the user has set it */
 lt_screen lt_screen_all(lt *l, FILE *out); /* without limits: :full */
 enum { LT_SHORT_MAX = 8 }; /* elements of a tensor that a table shows */

@@ -287,8 +287,8 @@ local function names_by_id()
   return names
 end
 
---- tsh.mem(): memory of every device in use (name, total, used, cached, peak)
---- and the computed tensors, the largest first (text, bytes, name, place).
+--- tsh.mem(): memory of every device in use (name, total, used, cached, peak,
+--- limit) and the computed tensors, the largest first (text, bytes, name, place).
 --- Example: print(tsh.mem().devices[1].used)
 function twins.mem()
   local names, tensors = names_by_id(), {}
@@ -318,7 +318,8 @@ function command.mem(rest)
   local rows = { { "DEVICE", "USED", "CACHED", "PEAK", "TOTAL" } }
   for i, d in ipairs(m.devices) do
     rows[i + 1] = { d.name, bytes_text(d.used), bytes_text(d.cached),
-      bytes_text(d.peak), d.total > 0 and bytes_text(d.total) or "-" }
+      bytes_text(d.peak), d.limit and bytes_text(d.limit) .. " (limit)"
+      or d.total > 0 and bytes_text(d.total) or "-" }
   end
   print_table(rows)
   if #m.tensors == 0 then return end

@@ -21,6 +21,27 @@ int dev_has_dtype(const dev *d, int dtype) {
   return (d->props.storage & TSH_BIT(dtype)) != 0;
 }
 
+uint64_t dev_limit(const dev *d) {
+  const dev_set *set = d->plugin->set;
+  return d->plugin == set->plugin[0] ? set->memory : 0;
+}
+
+/* Are `bytes` more within the limit? What the device keeps for later goes
+ * before anything is refused. */
+static tsh_status keep_limit(dev *d, uint64_t bytes, tsh_err *err) {
+  uint64_t limit = dev_limit(d);
+  tsh_memstat m = {.size = sizeof m};
+  if (!limit || dev_memstat(d, 0, &m, NULL) != TSH_OK) return TSH_OK;
+  if (m.used <= limit && bytes <= limit - m.used) {
+    if (m.cached > limit - m.used - bytes) dev_memstat(d, 1, &m, NULL);
+    return TSH_OK;
+  }
+  return dev_fail(err, TSH_ENOMEM,
+                  "out of memory on %s: need %" PRIu64 " bytes, %" PRIu64
+                  " of the limit of %" PRIu64 " are in use",
+                  d->name, bytes, m.used, limit);
+}
+
 /* Success without a result is a failure. */
 static tsh_status result(const dev *d, const char *entry, tsh_status rc,
                          const void *got, tsh_err *err) {
@@ -42,6 +63,7 @@ tsh_status dev_alloc(dev *d, uint64_t bytes, tsh_buf **out, tsh_err *err) {
                     "out of memory on %s: need %" PRIu64
                     " bytes, one buffer may have %" PRIu64,
                     d->name, bytes, d->props.max_alloc);
+  if ((rc = keep_limit(d, bytes, err)) != TSH_OK) return rc;
   err = dev_call_begin(err, &spare);
   rc = d->plugin->table.alloc(d->handle, bytes, &buf, err);
   rc = result(d, "alloc", rc, buf, err);
