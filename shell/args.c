@@ -70,6 +70,51 @@ void sh_args_help(FILE *out) {
         out);
 }
 
+static int word_index(const char *text) {
+  for (int i = 0; i < NWORDS; i++)
+    if (strcmp(words[i].name, text) == 0) return i;
+  return -1;
+}
+
+/* What `tsh help WORD` adds to the one line of the table. */
+static const struct {
+  const char *name, *text;
+} details[] = {
+    {"run",
+     "  ARGS are arg[1], arg[2] ... and `...` of the script. Options of tsh\n"
+     "  stand in front of FILE; -i opens a session afterwards.\n"
+     "  `tsh FILE` is the same, so #!/usr/bin/env tsh works.\n"
+     "  Example: tsh run train.lua --epochs 3\n"},
+    {"devices",
+     "  --json: with name, kind, memory, description, and why one is not\n"
+     "  available.\n"},
+    {"plugins", "  --json: with scheme, state, version, path, reason.\n"},
+    {"ls",
+     "  Reads headers only: .npy .npz .safetensors .csv .json, IDX and the\n"
+     "  index of a model in several files; - is stdin.\n"
+     "  Example: tsh ls model.safetensors\n"},
+    {"ops", "  --markdown writes docs/OPS.md, with the functions.\n"},
+    {"doctor", "  Ends with 1 when a plugin was refused.\n"},
+    {"plugin",
+     "  What else stands there goes to tsh-conform: --device N, --only GROUP,\n"
+     "  --list, --selftest, -v. Ends as it does: 0 when all cases pass.\n"
+     "  Example: tsh plugin test build/npu.so\n"},
+    {"completions", "  Example: tsh completions bash >>~/.bash_completion\n"},
+    {"help",
+     "  TOPIC is a word, a command of the session, a function or a method.\n"
+     "  Example: tsh help softmax\n"},
+};
+
+int sh_word_help(const char *word, FILE *out) {
+  int i = word_index(word);
+  if (i < 0) return 0;
+  fprintf(out, "tsh %s%s%s\n  %s\n", word, *words[i].arguments ? " " : "",
+          words[i].arguments, words[i].help);
+  for (size_t k = 0; k < sizeof details / sizeof *details; k++)
+    if (strcmp(details[k].name, word) == 0) fputs(details[k].text, out);
+  return 1;
+}
+
 const char *sh_word_near(const char *typed) {
   const char *names[NWORDS + 1];
   for (int i = 0; i < NWORDS; i++) names[i] = words[i].name;
@@ -267,12 +312,6 @@ static int parse_letters(parser *p, const char *text) {
   return LT_OK;
 }
 
-static int word_index(const char *text) {
-  for (int i = 0; i < NWORDS; i++)
-    if (strcmp(words[i].name, text) == 0) return i;
-  return -1;
-}
-
 static int parse_options(parser *p) {
   while (p->at < p->argc) {
     const char *text = p->argv[p->at];
@@ -330,6 +369,22 @@ static int parse_task(parser *p) {
   return LT_OK;
 }
 
+/* Words that print no list have no JSON, and `plugin` needs another word. */
+static int check_word(const sh_args *a) {
+  int lists = a->task > SH_CODE && a->task != SH_WORD_run &&
+              a->task != SH_WORD_plugin && a->task != SH_WORD_completions &&
+              a->task != SH_WORD_help;
+  if (a->json && !lists && !a->help && !a->version)
+    return sh_usage("--json belongs to a word that prints a list, tsh --json "
+                    "devices for example");
+  if (a->task != SH_WORD_plugin || a->help) return LT_OK;
+  if (a->argc == 0 || strcmp(a->argv[0], "test") != 0)
+    return sh_usage("plugin needs: test FILE.so%s%s", a->argc ? ", not " : "",
+                    a->argc ? a->argv[0] : "");
+  if (a->argc == 1) return sh_usage("plugin test needs FILE.so");
+  return LT_OK;
+}
+
 /* -o needs a value to write. */
 static int check_output(sh_args *a) {
   if (!a->output && !a->format) return LT_OK;
@@ -368,6 +423,7 @@ int sh_args_parse(sh_args *a, int argc, char **argv) {
   if ((rc = parse_options(&p)) != LT_OK) return rc;
   if ((rc = read_environment(a)) != LT_OK) return rc;
   rc = p.at < argc ? parse_task(&p) : LT_OK;
+  if (rc == LT_OK) rc = check_word(a);
   return rc == LT_OK ? check_output(a) : rc;
 }
 

@@ -173,8 +173,8 @@ static int run_entry(lua_State *L) {
     lt_keep_value(L, first);
     return 0;
   }
-  lt_session_of(l)->gave = n == 0     ? LT_GAVE_NONE
-                           : !e->extra ? LT_GAVE_RETURN
+  lt_session_of(l)->gave = n == 0                       ? LT_GAVE_NONE
+                           : !e->extra                  ? LT_GAVE_RETURN
                            : ends_in_semicolon(e->code) ? LT_GAVE_MUTED
                                                         : LT_GAVE_VALUES;
   if (!e->print || n == 0 || ends_in_semicolon(e->code)) return 0;

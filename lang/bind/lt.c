@@ -213,6 +213,7 @@ static int load_script(lua_State *L, const char *path) {
 static int run_script(lua_State *L) {
   script *s = lua_touserdata(L, 1);
   int status, keep;
+  char why[4400];
   luaL_checkstack(L, s->argc + 10, "too many arguments");
   lua_createtable(L, s->argc, 1);
   lua_pushstring(L, s->path);
@@ -222,6 +223,12 @@ static int run_script(lua_State *L) {
     lua_rawseti(L, -2, i + 1);
   }
   lua_setglobal(L, "arg");
+  if (strcmp(s->path, "-") != 0 &&
+      lt_script_problem(s->path, why, sizeof why)) {
+    s->usage = 1;
+    lua_pushstring(L, why);
+    return lua_error(L);
+  }
   status = load_script(L, s->path);
   s->usage = status == LUA_ERRFILE;
   if (status != LUA_OK) return lua_error(L);

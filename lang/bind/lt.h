@@ -13,10 +13,10 @@ typedef struct {
   const char *device;      /* default device, or NULL: cpu */
   const char *plugin_path; /* or NULL */
   int no_plugins;
-  unsigned threads;   /* that compute at once; 0: as many as the machine has */
+  unsigned threads; /* that compute at once; 0: as many as the machine has */
   unsigned long long memory; /* bytes of tensors on the cpu; 0: no limit */
-  int interactive;    /* chunk names in[1], in[2] ... */
-  int quiet;          /* no progress of loops and loads */
+  int interactive;           /* chunk names in[1], in[2] ... */
+  int quiet;                 /* no progress of loops and loads */
   int verbose;        /* a log on stderr, and the whole stack of errors */
   int color;          /* LT_COLOR_AUTO: as the terminal and environment say */
   const char *log;    /* where the log goes: a file, or "stderr"; or NULL */
@@ -88,7 +88,7 @@ int lt_doc(lt *l, const char *name, FILE *out);
 /* Is the time of an entry told: LT_TIMING_AUTO when it was long. */
 enum { LT_TIMING_AUTO, LT_TIMING_ON, LT_TIMING_OFF };
 int lt_timing(const lt *l);
-int lt_color(const lt *l, FILE *out); /* may escapes that colour be written? */
+int lt_color(const lt *l, FILE *out);  /* may escapes that colour be written? */
 const char *lt_setting_name(size_t i); /* of :set, or NULL past the last */
 const char *lt_device(lt *l);          /* the default device's name */
 int lt_set_device(lt *l, const char *name, char *text, size_t size);

@@ -1,5 +1,6 @@
 /* session.h - what the files that talk to the user share: lt.c eval.c
- * report.c print.c show.c docs.c list.c log.c interrupt.c progress.c set.c. */
+ * report.c print.c show.c docs.c list.c log.c interrupt.c progress.c script.c
+ * set.c. */
 #ifndef LT_SESSION_H
 #define LT_SESSION_H
 
@@ -41,6 +42,12 @@ double lt_seconds(const lt *l); /* since lt_protect was called */
 /* The values from index first are what was asked for by lt_keep. */
 int lt_keep_wanted(lt *l);
 void lt_keep_value(lua_State *L, int first);
+
+/* ---- script.c -------------------------------------------------------------
+ */
+/* Is the file something else than Lua text? Then text says what it is. */
+int lt_script_problem(const char *path, char *text, size_t size);
+int lt_script_check(lua_State *L); /* for lang/lib: script_problem(path) */
 
 /* ---- errors (report.c) --------------------------------------------------- */
 /* Message handler: notes the callers, leaves the error as it is. */
