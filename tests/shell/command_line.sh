@@ -387,6 +387,9 @@ example=${TSH_BUILD-}/plugins/example/.libs
 if [ -e "$example/example.so" ]; then
   run "$TSH" --plugin-path "$example" -d example -p 'tensor{1, 2} + 1'
   gives 'another default device' 0 'i64[2] @example:0 [2, 3]'
+  run "$TSH" --plugin-path "$example" --mem-limit 1M -d example \
+    -p 'ones(1 << 20):sum()'
+  gives 'the limit is that of the cpu' 0 'f32[] @example:0 1048576'
   run env TSH_PLUGIN_PATH="$example" TSH_DEVICE=example:0 "$TSH" devices
   has 'it is marked' "$out" '* example:0'
   run "$TSH" --plugin-path "$example" \
