@@ -44,7 +44,8 @@ end
 
 local function no_arguments(name, plain)
   if #plain > 0 then
-    core.usage(("%s: what is '%s' for?"):format(name, plain[1]))
+    core.usage(("%s: what is '%s' for?"):format(name, plain[1]),
+      "tsh help " .. name)
   end
 end
 
@@ -215,7 +216,7 @@ end
 
 function word.ls(...)
   local plain, set = parse("ls", { ... }, "--json")
-  if #plain == 0 then core.usage("ls needs FILE, one or more") end
+  if #plain == 0 then core.usage("ls needs FILE, one or more", "tsh help ls") end
   local list = {}
   local bad = for_files(plain, function(f, i)
     if set["--json"] then list[#list + 1] = f return end

@@ -127,6 +127,9 @@ run "$TSH" devcies
 refuses 'near subcommand' 2 'did you mean devices?'
 run "$TSH" devices x
 refuses 'argument too many' 2 "what is 'x' for?"
+has 'and what helps' "$err" $'\n  hint: tsh help devices'
+run "$TSH" ls
+refuses 'ls what?' 2 $'ls needs FILE, one or more\n  hint: tsh help ls'
 run "$TSH" -d nope -e ''
 refuses 'no such device' 3 "nope"
 TSH_DEVICE=nope run "$TSH" -e ''
