@@ -61,11 +61,58 @@ void sh_args_help(FILE *out) {
     fprintf(out, "  %-22s  %s\n", text, o->help);
   }
   fputs("  --                      what follows is no option\n\n"
-        "environment: TSH_DEVICE, TSH_THREADS,\n"
+        "environment: TSH_DEVICE, TSH_THREADS, TSH_MEM_LIMIT, TSH_INIT,\n"
+        "             TSH_HISTORY (a file, or off), TSH_LOG (a file, or "
+        "stderr),\n"
         "             TSH_PLUGIN_PATH (folders with ':' between)\n"
         "exit codes:  0 good, 1 error, 2 usage, 3 no such device,\n"
         "             4 out of memory, 130 interrupted\n",
         out);
+}
+
+static int word_index(const char *text) {
+  for (int i = 0; i < NWORDS; i++)
+    if (strcmp(words[i].name, text) == 0) return i;
+  return -1;
+}
+
+/* What `tsh help WORD` adds to the one line of the table. */
+static const struct {
+  const char *name, *text;
+} details[] = {
+    {"run",
+     "  ARGS are arg[1], arg[2] ... and `...` of the script. Options of tsh\n"
+     "  stand in front of FILE; -i opens a session afterwards.\n"
+     "  `tsh FILE` is the same, so #!/usr/bin/env tsh works.\n"
+     "  Example: tsh run train.lua --epochs 3\n"},
+    {"devices",
+     "  --json: with name, kind, memory, description, and why one is not\n"
+     "  available.\n"},
+    {"plugins", "  --json: with scheme, state, version, path, reason.\n"},
+    {"ls",
+     "  Reads headers only: .npy .npz .safetensors .csv .json, IDX and the\n"
+     "  index of a model in several files; - is stdin.\n"
+     "  Example: tsh ls model.safetensors\n"},
+    {"ops", "  --markdown writes docs/OPS.md, with the functions.\n"},
+    {"doctor", "  Ends with 1 when a plugin was refused.\n"},
+    {"plugin",
+     "  What else stands there goes to tsh-conform: --device N, --only GROUP,\n"
+     "  --list, --selftest, -v. Ends as it does: 0 when all cases pass.\n"
+     "  Example: tsh plugin test build/npu.so\n"},
+    {"completions", "  Example: tsh completions bash >>~/.bash_completion\n"},
+    {"help",
+     "  TOPIC is a word, a command of the session, a function or a method.\n"
+     "  Example: tsh help softmax\n"},
+};
+
+int sh_word_help(const char *word, FILE *out) {
+  int i = word_index(word);
+  if (i < 0) return 0;
+  fprintf(out, "tsh %s%s%s\n  %s\n", word, *words[i].arguments ? " " : "",
+          words[i].arguments, words[i].help);
+  for (size_t k = 0; k < sizeof details / sizeof *details; k++)
+    if (strcmp(details[k].name, word) == 0) fputs(details[k].text, out);
+  return 1;
 }
 
 const char *sh_word_near(const char *typed) {
@@ -118,6 +165,48 @@ static int set_threads(sh_args *a, const char *from, const char *text) {
   return LT_OK;
 }
 
+/* "512M", "1.5G", "2GiB", "800MB": letters alone and with iB are powers of
+ * 1024, those with B of 1000. 0: it is none. */
+static double size_of(const char *text) {
+  static const char letters[] = "KMGT";
+  double unit = 1, step = 1024, n;
+  const char *letter = NULL;
+  char *end;
+  if (*text < '0' || *text > '9' || strchr(text, 'x')) return 0;
+  n = strtod(text, &end);
+  if (*end) letter = strchr(letters, *end == 'k' ? 'K' : *end);
+  if (letter) {
+    end++;
+    if (end[0] == 'i' && end[1] == 'B')
+      end += 2;
+    else if (*end == 'B')
+      step = 1000, end++;
+    for (const char *l = letters; l <= letter; l++) unit *= step;
+  } else if (*end == 'B') {
+    end++;
+  }
+  return *end ? 0 : n * unit;
+}
+
+static int set_memory(sh_args *a, const char *from, const char *text) {
+  double bytes = size_of(text);
+  if (!(bytes >= 1 && bytes < 9e18))
+    return sh_usage("%s needs a size, 512M or 2G for example, not '%s'", from,
+                    text);
+  a->lt.memory = (unsigned long long)bytes;
+  return LT_OK;
+}
+
+static int set_color(sh_args *a, const char *text) {
+  static const char *const names[] = {"auto", "always", "never"};
+  for (int i = 0; i < 3; i++)
+    if (strcmp(names[i], text) == 0) {
+      a->lt.color = i; /* LT_COLOR_AUTO ... */
+      return LT_OK;
+    }
+  return sh_usage("--color needs auto, always or never, not '%s'", text);
+}
+
 /* NAME=FILE with a name that Lua may have. */
 static int is_assignment(const char *text) {
   static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
@@ -145,6 +234,9 @@ static int keep(sh_args *a, int id, const char *text) {
                       : id == SH_OPTION_init        ? &a->init
                                                     : NULL;
   int *bit = id == SH_OPTION_quiet         ? &a->quiet
+             : id == SH_OPTION_verbose     ? &a->lt.verbose
+             : id == SH_OPTION_json        ? &a->json
+             : id == SH_OPTION_keep_going  ? &a->keep_going
              : id == SH_OPTION_no_plugins  ? &a->lt.no_plugins
              : id == SH_OPTION_interactive ? &a->interactive
              : id == SH_OPTION_no_init     ? &a->no_init
@@ -176,6 +268,10 @@ static int apply(sh_args *a, int id, const char *text) {
     return set_seed(a, text);
   case SH_OPTION_threads:
     return set_threads(a, "--threads", text);
+  case SH_OPTION_mem_limit:
+    return set_memory(a, "--mem-limit", text);
+  case SH_OPTION_color:
+    return set_color(a, text);
   }
   return LT_OK;
 }
@@ -214,12 +310,6 @@ static int parse_letters(parser *p, const char *text) {
     if ((rc = apply(p->a, o->id, NULL)) != LT_OK) return rc;
   }
   return LT_OK;
-}
-
-static int word_index(const char *text) {
-  for (int i = 0; i < NWORDS; i++)
-    if (strcmp(words[i].name, text) == 0) return i;
-  return -1;
 }
 
 static int parse_options(parser *p) {
@@ -279,6 +369,22 @@ static int parse_task(parser *p) {
   return LT_OK;
 }
 
+/* Words that print no list have no JSON, and `plugin` needs another word. */
+static int check_word(const sh_args *a) {
+  int lists = a->task > SH_CODE && a->task != SH_WORD_run &&
+              a->task != SH_WORD_plugin && a->task != SH_WORD_completions &&
+              a->task != SH_WORD_help;
+  if (a->json && !lists && !a->help && !a->version)
+    return sh_usage("--json belongs to a word that prints a list, tsh --json "
+                    "devices for example");
+  if (a->task != SH_WORD_plugin || a->help) return LT_OK;
+  if (a->argc == 0 || strcmp(a->argv[0], "test") != 0)
+    return sh_usage("plugin needs: test FILE.so%s%s", a->argc ? ", not " : "",
+                    a->argc ? a->argv[0] : "");
+  if (a->argc == 1) return sh_usage("plugin test needs FILE.so");
+  return LT_OK;
+}
+
 /* -o needs a value to write. */
 static int check_output(sh_args *a) {
   if (!a->output && !a->format) return LT_OK;
@@ -290,18 +396,34 @@ static int check_output(sh_args *a) {
                   strcmp(a->output, "-") == 0 ? "--format" : "-o");
 }
 
+/* NULL when it is empty. */
+static const char *variable(const char *name) {
+  const char *text = getenv(name);
+  return text && *text ? text : NULL;
+}
+
+/* What no option has said. */
+static int read_environment(sh_args *a) {
+  const char *threads = variable("TSH_THREADS");
+  const char *memory = variable("TSH_MEM_LIMIT");
+  int rc = LT_OK;
+  a->lt.log = variable("TSH_LOG");
+  if (!a->lt.device) a->lt.device = variable("TSH_DEVICE");
+  if (!a->init) a->init = variable("TSH_INIT");
+  if (threads && !a->lt.threads) rc = set_threads(a, "TSH_THREADS", threads);
+  if (rc == LT_OK && memory && !a->lt.memory)
+    rc = set_memory(a, "TSH_MEM_LIMIT", memory);
+  return rc;
+}
+
 int sh_args_parse(sh_args *a, int argc, char **argv) {
   parser p = {a, argc, 1, argv};
-  const char *threads = getenv("TSH_THREADS");
   int rc;
   memset(a, 0, sizeof *a);
-  a->lt.device = getenv("TSH_DEVICE");
-  if (a->lt.device && !*a->lt.device) a->lt.device = NULL;
   if ((rc = parse_options(&p)) != LT_OK) return rc;
-  if (threads && *threads && !a->lt.threads &&
-      (rc = set_threads(a, "TSH_THREADS", threads)) != LT_OK)
-    return rc;
+  if ((rc = read_environment(a)) != LT_OK) return rc;
   rc = p.at < argc ? parse_task(&p) : LT_OK;
+  if (rc == LT_OK) rc = check_word(a);
   return rc == LT_OK ? check_output(a) : rc;
 }
 

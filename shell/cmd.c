@@ -11,6 +11,7 @@ typedef struct {
   const char *rest; /* what follows the command's name */
   int quit;         /* SH_GO_ON, or the code to leave with */
   const sh_place *place;
+  char *entry; /* what is to be run next, owned; or NULL */
 } call;
 
 /* What :help NAME adds to the one line of the table. */
@@ -59,6 +60,20 @@ static const struct {
             "  Example: :set print.precision 6\n"},
     {"unset", "  In Lua: tsh.set(\"print.precision\")\n"
               "  Example: :unset print.precision\n"},
+    {"run", "  A new tsh with the options of this one runs it.\n"
+            "  Example: :run train.lua --epochs 3\n"},
+    {"edit",
+     "  With $VISUAL, $EDITOR or vi. Alone: the last entry; N: that of\n"
+     "  :history. What you save is run; unchanged, nothing is.\n"},
+    {"paste", "  Prompts in front of the lines are taken off.\n"},
+    {"save",
+     "  FILE alone: a script of all entries that succeeded, for tsh run.\n"
+     "  With NAMES of globals: their tensors; the ending of FILE, .npz or\n"
+     "  .safetensors for example, is the format.\n"
+     "  In Lua: write(\"m.npz\", {w=w, b=b})\n"
+     "  Example: :save model.safetensors w b\n"},
+    {"shell", "  :!CMD too. Another status than 0 is shown.\n"
+              "  Example: !ls -l\n"},
     {"history",
      "  N: the last N entries (30). /TEXT/: those that contain it.\n"},
 };
@@ -133,8 +148,13 @@ static const command *command_of(const char *line) {
   return find(name);
 }
 
+int sh_is_command(const char *line) {
+  return *line && strchr(":?!", *line) != NULL;
+}
+
 int sh_command_wants_file(const char *line, int start) {
   const command *x = line[0] == ':' && start > 1 ? command_of(line) : NULL;
+  if (line[0] == '!' || (line[0] == ':' && line[1] == '!')) return start > 0;
   return x && x->kind == SH_PATH;
 }
 
@@ -286,6 +306,38 @@ static int run_device(call *c) {
   return rc;
 }
 
+static int run_run(call *c) { return sh_run_file(c->place->args, c->rest); }
+static int run_edit(call *c) { return sh_edit(c->place, c->rest, &c->entry); }
+static int run_paste(call *c) { return sh_paste(c->place, &c->entry); }
+static int run_cd(call *c) { return sh_cd(c->rest); }
+static int run_shell(call *c) { return sh_shell(c->rest); }
+
+/* Names behind the file mean tensors, which are Lua's to write. */
+static int run_save(call *c) {
+  int n, rc = LT_USAGE;
+  char **word = sh_words(c->rest, 0, &n);
+  if (!word) return LT_NOMEM;
+  if (n == 0)
+    fputs("error: :save needs a file\n", stderr);
+  else if (n == 1)
+    rc = sh_done_save(c->place->done, word[0]);
+  else
+    rc = run_lua(c, "save");
+  sh_words_free(word, 0);
+  return rc;
+}
+
+static int run_clear(call *c) {
+  (void)c;
+  return sh_clear();
+}
+
+static int run_version(call *c) {
+  (void)c;
+  sh_version(stdout);
+  return LT_OK;
+}
+
 /* Entries of several lines are shown with their lines. */
 static void list_history(const sh_history *h, size_t first, const char *part) {
   for (size_t i = first; i < sh_history_count(h); i++) {
@@ -329,7 +381,7 @@ static int run_history(call *c) {
 static int run_reset(call *c) {
   lt *fresh;
   char text[1200];
-  int rc = lt_open(c->place->options, &fresh, text, sizeof text);
+  int rc = lt_open(&c->place->args->lt, &fresh, text, sizeof text);
   if (rc != LT_OK) {
     fprintf(stderr, "error: %s\n", text);
     return rc;
@@ -360,16 +412,20 @@ static int run_quit(call *c) {
   return LT_OK;
 }
 
-/* ":name rest" or "?rest"; line is ours to change. */
-static int run_line(const sh_place *place, char *line, int *failed) {
+/* ":name rest", "?rest", "!rest" or ":!rest"; line is ours to change. */
+static int run_line(const sh_place *place, char *line, int *failed,
+                    char **entry) {
   size_t length = strlen(line);
-  call c = {*place->l, line + 1, SH_GO_ON, place};
+  call c = {*place->l, line + 1, SH_GO_ON, place, NULL};
   char name[32];
   const command *x;
   while (length && isspace((unsigned char)line[length - 1]))
     line[--length] = '\0';
   if (*line == '?') {
     snprintf(name, sizeof name, "%s", line[1] ? "doc" : "help");
+  } else if (*line == '!' || line[1] == '!') {
+    snprintf(name, sizeof name, "shell");
+    c.rest += *line == ':';
   } else {
     length = strcspn(c.rest, " \t");
     snprintf(name, sizeof name, "%.*s", (int)length, c.rest);
@@ -379,14 +435,18 @@ static int run_line(const sh_place *place, char *line, int *failed) {
   x = find(name);
   if (!x) complain(name);
   *failed = !x || x->run(&c) != LT_OK;
+  if (!*failed) sh_done_command(place->done, x->name, c.rest);
+  *entry = c.entry;
   return c.quit;
 }
 
-int sh_command(const sh_place *place, const char *line, int *failed) {
+int sh_command(const sh_place *place, const char *line, int *failed,
+               char **entry) {
   char *copy = strdup(line);
   int rc = SH_GO_ON;
   *failed = 1;
-  if (copy) rc = run_line(place, copy, failed);
+  *entry = NULL;
+  if (copy) rc = run_line(place, copy, failed, entry);
   free(copy);
   return rc;
 }

@@ -33,7 +33,7 @@ static int ends_in_empty_lines(const char *text) {
 
 static int is_ready(const char *text) {
   const char *at = text + strspn(text, " \t\n");
-  if (!*at || *at == ':' || *at == '?') return 1;
+  if (!*at || sh_is_command(at)) return 1;
   return ends_in_empty_lines(text) ||
          !lt_is_incomplete(*reader->place->l, text);
 }

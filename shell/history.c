@@ -5,6 +5,7 @@
  * An entry is a line "#SECONDS" and then its lines, as readline writes them. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,11 +170,19 @@ static void make_folders(char *path) {
   }
 }
 
+/* Absolute: :cd must not move the file. */
+static char *named_path(const char *name) {
+  char folder[PATH_MAX], *path = NULL;
+  if (strcmp(name, "off") == 0) return NULL;
+  if (*name == '/' || !getcwd(folder, sizeof folder)) return strdup(name);
+  return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
+}
+
 static char *default_path(void) {
   const char *named = getenv("TSH_HISTORY");
   const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
   char *path = NULL;
-  if (named && *named) return strcmp(named, "off") ? strdup(named) : NULL;
+  if (named && *named) return named_path(named);
   if (state && *state == '/') {
     if (asprintf(&path, "%s/tsh/history", state) < 0) return NULL;
   } else if (home && *home == '/') {

@@ -51,6 +51,14 @@ void sh_line_remember(sh_line *s, const char *entry) {
 #endif
 }
 
+/* What the editor left is as large as it must be, and no larger. */
+sh_line_result sh_line_plain(sh_line *s, const char **text) {
+  free(s->text);
+  s->text = NULL;
+  s->room = 0;
+  return sh_plain_read(s, "", text);
+}
+
 sh_line_result sh_line_read(sh_line *s, const char *prompt, const char **text) {
 #ifdef HAVE_READLINE
   if (s->edits) return sh_edit_read(s, prompt, text);

@@ -55,6 +55,10 @@ static int run_line(lt *l, const char *line, const char *text) {
   return rc;
 }
 
+int sh_seed(lt *l, const char *number) {
+  return run_line(l, "seed(math.tointeger(%s))", number);
+}
+
 /* One of the words that only we call. */
 static int run_own_word(lt *l, const char *name, const char *first,
                         const char *second) {
@@ -102,10 +106,9 @@ static int run_script(lt *l, const sh_args *a) {
   int rc;
   if (a->bare && access(a->script, F_OK) != 0 && strcmp(a->script, "-") != 0) {
     const char *near = sh_word_near(a->script);
-    if (near)
-      return sh_usage("no script and no command is called '%s' - did you mean "
-                      "%s?",
-                      a->script, near);
+    return sh_usage("no script and no command is called '%s'%s%s%s", a->script,
+                    near ? " - did you mean " : "", near ? near : "",
+                    near ? "?" : "");
   }
   sh_run_begin(l, 1);
   rc = lt_run(l, a->script, a->argc, a->argv, stderr);
@@ -113,24 +116,39 @@ static int run_script(lt *l, const sh_args *a) {
   return rc;
 }
 
-static int run_word(lt *l, const sh_args *a) {
-  static const char *const names[] = {
+static const char *const word_names[] = {
 #define SH_X(id, ...) [SH_WORD_##id] = #id,
-      SH_WORDS(SH_X)
+    SH_WORDS(SH_X)
 #undef SH_X
-  };
+};
+
+static int run_word(lt *l, const sh_args *a) {
   int rc;
+  char **argv = calloc((size_t)a->argc + 1, sizeof *argv);
+  if (!argv) return LT_NOMEM;
+  if (a->json) argv[0] = (char *)(uintptr_t) "--json";
+  memcpy(argv + a->json, a->argv, (size_t)a->argc * sizeof *argv);
   sh_run_begin(l, 1);
-  rc = lt_word(l, names[a->task], a->argc, a->argv, stderr);
+  rc = lt_word(l, word_names[a->task], a->argc + a->json, argv, stderr);
   sh_run_end();
+  free(argv);
   return rc;
+}
+
+/* A word, and what else has that name. */
+static int help_on(lt *l, const char *topic) {
+  FILE *none;
+  if (!sh_word_help(topic, stdout)) return sh_help(l, topic, stdout, stderr);
+  if (!(none = fopen("/dev/null", "we"))) return LT_OK;
+  sh_help(l, topic, stdout, none);
+  fclose(none);
+  return LT_OK;
 }
 
 static int perform(lt **pl, const sh_args *a) {
   lt *l = *pl;
   int rc = output(l, a, "prepare");
-  if (rc == LT_OK && a->seed)
-    rc = run_line(l, "seed(math.tointeger(%s))", a->seed);
+  if (rc == LT_OK && a->seed) rc = sh_seed(l, a->seed);
   for (int i = 0; i < a->nstep && rc == LT_OK; i++) {
     if (is_output(a, i)) lt_keep(l);
     rc = run_step(l, &a->step[i]);
@@ -148,7 +166,7 @@ static int perform(lt **pl, const sh_args *a) {
   case SH_WORD_completions:
     return sh_pages(a->argc == 1 ? a->argv[0] : "", stdout);
   case SH_WORD_help:
-    return sh_help(l, a->topic, stdout, stderr);
+    return help_on(l, a->topic);
   case SH_SESSION:
     return sh_session(pl, a);
   default:
@@ -157,11 +175,12 @@ static int perform(lt **pl, const sh_args *a) {
 }
 
 /* What the licence of readline asks of a program that is linked with it. */
-static void print_version(void) {
-  puts(lt_version());
+void sh_version(FILE *out) {
+  fprintf(out, "%s\n", lt_version());
   if (sh_line_editor())
-    puts("this binary is linked with GNU readline and is distributed under "
-         "GPL-3.0-or-later");
+    fputs("this binary is linked with GNU readline and is distributed under "
+          "GPL-3.0-or-later\n",
+          out);
 }
 
 int main(int argc, char **argv) {
@@ -171,9 +190,16 @@ int main(int argc, char **argv) {
   int rc = sh_args_parse(&a, argc, argv);
   atexit(close_stdout);
   if (rc != LT_OK) goto out;
-  if (a.version) print_version();
-  if (a.help || (a.task == SH_WORD_help && !a.topic)) sh_args_help(stdout);
+  if (a.version) sh_version(stdout);
+  if (a.help && a.task > SH_CODE && a.task != SH_WORD_help)
+    sh_word_help(word_names[a.task], stdout);
+  else if (a.help || (a.task == SH_WORD_help && !a.topic))
+    sh_args_help(stdout);
   if (a.version || a.help || (a.task == SH_WORD_help && !a.topic)) goto out;
+  if (a.task == SH_WORD_plugin) {
+    rc = sh_plugin_test(a.argc - 1, a.argv + 1);
+    goto out;
+  }
   a.lt.editor = sh_line_editor();
   sh_signals_start();
   rc = lt_open(&a.lt, &l, text, sizeof text);

@@ -8,9 +8,8 @@
 
 typedef struct {
   sh_place place;
-  sh_line *lines;
-  int interactive;
-  char *entry; /* the lines of the entry so far */
+  int keep_going, failed; /* see --keep-going; something went wrong */
+  char *entry;            /* the lines of the entry so far */
   size_t size, room;
   int blank; /* empty lines at its end */
   int code;  /* of the last thing that went wrong, or LT_OK */
@@ -26,8 +25,7 @@ static const char *prompt_text(const session *s, char *text, size_t size) {
   return text;
 }
 
-/* A line copied from another session begins with its prompt. */
-static const char *after_prompt(const char *line) {
+const char *sh_after_prompt(const char *line) {
   const char *at = line, *end;
   for (;;) {
     if (strncmp(at, "tsh> ", 5) == 0)
@@ -79,22 +77,21 @@ static double now(void) {
 }
 
 static void note_time(const session *s, double seconds) {
-  const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-  int faint = s->interactive && term && strcmp(term, "dumb") != 0 &&
-              !(no_color && *no_color);
+  int faint = lt_color(*s->place.l, stderr);
   int timing = lt_timing(*s->place.l);
   if (timing == LT_TIMING_OFF) return;
-  if (timing == LT_TIMING_AUTO && (!s->interactive || seconds <= 0.5)) return;
+  if (timing == LT_TIMING_AUTO && (!s->place.interactive || seconds <= 0.5))
+    return;
   fprintf(stderr, "%stook %.2f s%s\n", faint ? "\033[2m" : "", seconds,
           faint ? "\033[0m" : "");
 }
 
 static void run_entry(session *s, int final) {
   double begin;
-  int rc;
-  if (s->interactive && !final && lt_is_incomplete(*s->place.l, s->entry))
+  int rc, number = lt_entry_number(*s->place.l);
+  if (s->place.interactive && !final && lt_is_incomplete(*s->place.l, s->entry))
     return;
-  sh_line_remember(s->lines, s->entry);
+  sh_line_remember(s->place.lines, s->entry);
   begin = now();
   sh_run_begin(*s->place.l, 0);
   rc = lt_eval(*s->place.l, s->entry, final, stdout, stderr);
@@ -102,6 +99,8 @@ static void run_entry(session *s, int final) {
   if (rc == LT_INCOMPLETE) return;
   /* A write that Ctrl-C cut short is no lost output. */
   if (rc == LT_INTERRUPTED) clearerr(stdout);
+  if (rc == LT_OK)
+    sh_done_add(s->place.done, s->entry, lt_gave(*s->place.l), number);
   clear_entry(s);
   s->code = rc;
   fflush(stdout);
@@ -118,18 +117,33 @@ static int is_wish(const char *line) {
   return 0;
 }
 
+/* What a command has left to be run, of any number of lines. */
+static int take_entry(session *s, char *text) {
+  size_t n = strlen(text);
+  while (n && strchr(" \t\n", text[n - 1])) text[--n] = '\0';
+  if (!n) return SH_GO_ON;
+  if (!add_line(s, text)) return LT_NOMEM;
+  run_entry(s, 1);
+  return SH_GO_ON;
+}
+
+static int take_command(session *s, const char *line) {
+  char *entry;
+  int failed = 0, rc;
+  sh_line_remember(s->place.lines, line);
+  rc = sh_command(&s->place, line, &failed, &entry);
+  if (failed) s->code = LT_ERROR;
+  fflush(stdout);
+  if (entry && rc == SH_GO_ON) rc = take_entry(s, entry);
+  free(entry);
+  return rc;
+}
+
 /* What follows the line just read: SH_GO_ON or an exit code. */
 static int take_line(session *s, const char *line, int last) {
-  line = after_prompt(line);
+  line = sh_after_prompt(line);
   s->code = LT_OK;
-  if (!s->size && (*line == ':' || *line == '?')) {
-    int failed = 0, rc;
-    sh_line_remember(s->lines, line);
-    rc = sh_command(&s->place, line, &failed);
-    if (failed) s->code = LT_ERROR;
-    fflush(stdout);
-    return rc;
-  }
+  if (!s->size && sh_is_command(line)) return take_command(s, line);
   if (strchr(line, '\033')) {
     fputs("error: an escape character: this build edits no lines, "
           "arrow keys do nothing here\n",
@@ -137,7 +151,7 @@ static int take_line(session *s, const char *line, int last) {
     s->code = LT_ERROR;
     return SH_GO_ON;
   }
-  if (s->interactive && !s->size && is_wish(line)) {
+  if (s->place.interactive && !s->size && is_wish(line)) {
     puts(":help lists the commands, :quit or Ctrl-D leaves");
     return SH_GO_ON;
   }
@@ -146,7 +160,8 @@ static int take_line(session *s, const char *line, int last) {
   if (!add_line(s, line)) return LT_NOMEM;
   /* Who is trapped in an entry that never ends presses Enter twice. */
   if (last)
-    run_entry(s, sh_line_edits(s->lines) || (s->interactive && s->blank >= 2));
+    run_entry(s, sh_line_edits(s->place.lines) ||
+                     (s->place.interactive && s->blank >= 2));
   return SH_GO_ON;
 }
 
@@ -170,14 +185,15 @@ static int take_end(session *s) {
   if (!s->size) return LT_OK;
   run_entry(s, 1);
   clear_entry(s);
-  return s->interactive ? SH_GO_ON : s->code;
+  return s->place.interactive ? SH_GO_ON : s->code;
 }
 
 static int step(session *s) {
   char text[160];
   const char *line;
   int rc = SH_GO_ON;
-  switch (sh_line_read(s->lines, prompt_text(s, text, sizeof text), &line)) {
+  switch (
+      sh_line_read(s->place.lines, prompt_text(s, text, sizeof text), &line)) {
   case SH_LINE:
     rc = take_text(s, line);
     break;
@@ -188,24 +204,27 @@ static int step(session *s) {
     fprintf(stderr, "error: %s\n", line);
     clear_entry(s);
     s->code = LT_ERROR;
+    if (!s->place.interactive) rc = LT_ERROR; /* it is no text */
     break;
   case SH_LINE_CANCEL:
     clear_entry(s);
-    if (!s->interactive) rc = LT_INTERRUPTED;
+    if (!s->place.interactive) rc = LT_INTERRUPTED;
     break;
   }
-  if (rc == SH_GO_ON && s->code != LT_OK && !s->interactive) rc = s->code;
+  if (s->code == LT_OK || s->place.interactive) return rc;
+  s->failed = 1;
+  if (rc == SH_GO_ON && (!s->keep_going || s->code == LT_INTERRUPTED))
+    return s->code;
   return rc;
 }
 
-/* $TSH_INIT, or the user's file if there is one; owned. */
+/* The one that was named, or the user's file if there is one; owned. */
 static char *init_path(const sh_args *a) {
-  const char *named = a->init ? a->init : getenv("TSH_INIT");
   const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
   char *path = NULL;
   int n = -1;
   if (a->no_init) return NULL;
-  if (named && *named) return strdup(named);
+  if (a->init) return strdup(a->init);
   if (config && *config == '/')
     n = asprintf(&path, "%s/tsh/init.lua", config);
   else if (home && *home == '/')
@@ -216,26 +235,33 @@ static char *init_path(const sh_args *a) {
   return NULL;
 }
 
-/* What goes wrong in it is told, and the prompt comes all the same. */
+/* What goes wrong in it is told, and the prompt comes all the same. Options and
+ * the environment have the last word. */
 static void read_init(lt *l, const sh_args *a) {
-  char *path = init_path(a);
+  char *path = init_path(a), text[1200];
   if (!path) return;
   sh_run_begin(l, 0);
   lt_command(l, "load", path, stderr);
   sh_run_end();
   free(path);
+  if (a->lt.device) lt_set_device(l, a->lt.device, text, sizeof text);
+  if (a->seed && a->nstep == 0) sh_seed(l, a->seed);
 }
 
 int sh_session(lt **l, const sh_args *a) {
-  session s = {.place = {l, &a->lt, NULL}, .interactive = isatty(STDIN_FILENO)};
-  int rc = SH_GO_ON;
-  if (s.interactive) s.place.history = sh_history_open(!a->no_history);
-  s.lines = sh_line_open(&s.place, s.interactive);
-  if (!s.lines) rc = LT_NOMEM;
-  if (s.interactive && !a->quiet && isatty(STDOUT_FILENO)) banner(&s);
-  if (s.interactive && rc == SH_GO_ON) read_init(*l, a);
+  session s = {.place = {.l = l, .args = a}, .keep_going = a->keep_going};
+  int rc = SH_GO_ON, terminal = isatty(STDIN_FILENO);
+  s.place.interactive = terminal;
+  if (terminal) s.place.history = sh_history_open(!a->no_history);
+  s.place.done = sh_done_new();
+  s.place.lines = sh_line_open(&s.place, terminal);
+  if (!s.place.lines || !s.place.done) rc = LT_NOMEM;
+  if (terminal && !a->quiet && isatty(STDOUT_FILENO)) banner(&s);
+  if (terminal && rc == SH_GO_ON) read_init(*l, a);
   while (rc == SH_GO_ON) rc = step(&s);
-  sh_line_close(s.lines);
+  if (rc == LT_OK && s.failed) rc = LT_ERROR;
+  sh_line_close(s.place.lines);
+  sh_done_free(s.place.done);
   sh_history_close(s.place.history);
   free(s.entry);
   return rc;

@@ -173,6 +173,10 @@ static int run_entry(lua_State *L) {
     lt_keep_value(L, first);
     return 0;
   }
+  lt_session_of(l)->gave = n == 0                       ? LT_GAVE_NONE
+                           : !e->extra                  ? LT_GAVE_RETURN
+                           : ends_in_semicolon(e->code) ? LT_GAVE_MUTED
+                                                        : LT_GAVE_VALUES;
   if (!e->print || n == 0 || ends_in_semicolon(e->code)) return 0;
   lt_show(L, first, n, e->out);
   luaL_checkstack(L, 10, NULL);
@@ -186,6 +190,8 @@ int lt_do(lt *l, const char *code, const char *chunk, int print, FILE *out,
       .code = code, .chunk = chunk, .print = print, .final = 1, .out = out};
   return lt_protect(l, run_entry, &e, LT_SCRIPT, err);
 }
+
+int lt_gave(const lt *l) { return lt_session_of(l)->gave; }
 
 int lt_entry_number(const lt *l) { return lt_session_of(l)->number; }
 

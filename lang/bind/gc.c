@@ -18,6 +18,21 @@
 #define FULL_MOST  256 /* and later */
 #define SETTLE     2   /* young ones until bytes are counted anew */
 
+/* At a limit of memory collections cost less than what running into it does:
+ * everything is freed then, the plans with it. */
+static uint64_t young_bytes(const lt *l) {
+  uint64_t limit = dev_limit(dev_builtin(l->devices));
+  return limit && limit / 8 < YOUNG_BYTES ? limit / 8 : YOUNG_BYTES;
+}
+
+static uint64_t full_above(const lt *l, uint64_t live) {
+  uint64_t limit = dev_limit(dev_builtin(l->devices)), above, least;
+  above = live + live / 2 + FULL_FLOOR;
+  least = live + limit / 8; /* else it would be one after the other */
+  if (!limit || above <= limit / 4 * 3) return above;
+  return least > limit / 4 * 3 ? least : limit / 4 * 3;
+}
+
 /* Dies in every collection and is born again: so collections are counted. */
 static int sentinel_gc(lua_State *L) {
   lt_of(L)->cycles++;
@@ -42,7 +57,7 @@ static void start_sentinel(lua_State *L) {
 void lt_gc_start(lua_State *L) {
   start_sentinel(L);
   lua_gc(L, LUA_GCGEN, 200, 300);
-  lt_of(L)->full_above = FULL_FLOOR;
+  lt_of(L)->full_above = full_above(lt_of(L), 0);
   lt_of(L)->settle = SETTLE;
 }
 
@@ -52,7 +67,7 @@ static void full(lua_State *L) {
   lua_gc(L, LUA_GCCOLLECT);
   lt_drain(l);
   live = plan_counters_get(l->plan)->bytes_live;
-  l->full_above = live + live / 2 + FULL_FLOOR;
+  l->full_above = full_above(l, live);
   l->full_left = live;
   l->settle = SETTLE;
   l->cycles_ours = l->cycles;
@@ -136,7 +151,7 @@ int lt_gc_balance(lua_State *L) {
     l->young_at = c->bytes_allocated;
     return 1;
   }
-  if (c->bytes_allocated - l->young_at < YOUNG_BYTES) return 0;
+  if (c->bytes_allocated - l->young_at < young_bytes(l)) return 0;
   collect(L);
   return 1;
 }

@@ -13,7 +13,8 @@ static void set_count(lua_State *L, const char *key, uint64_t n) {
   lua_setfield(L, -2, key);
 }
 
-/* memory(): of each open device: name, total, used, cached, peak. */
+/* memory(): of each open device: name, total, used, cached, peak,
+ * limit where there is one. */
 static int memory(lua_State *L) {
   lt *l = lt_of(L);
   dev_info info;
@@ -33,6 +34,7 @@ static int memory(lua_State *L) {
     set_count(L, "used", m.used);
     set_count(L, "cached", m.cached);
     set_count(L, "peak", m.peak);
+    if (dev_limit(d)) set_count(L, "limit", dev_limit(d));
     lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
   }
   return 1;
@@ -286,6 +288,7 @@ const luaL_Reg lt_inspect_functions[] = {{"memory", memory},
                                          {"kept", kept},
                                          {"trim", trim},
                                          {"make_folder", make_folder},
+                                         {"script_problem", lt_script_check},
                                          {"documented", lt_documented},
                                          {"settings", lt_settings_list},
                                          {"set", lt_settings_set},

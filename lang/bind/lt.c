@@ -33,7 +33,8 @@ static int open_devices(lt *l, const lt_options *options, char *text,
                          .scheme = "cpu",
                          .path = options->plugin_path,
                          .no_plugins = options->no_plugins,
-                         .threads = options->threads};
+                         .threads = options->threads,
+                         .memory = options->memory};
   plan_options checks = {.verify = LT_VERIFY};
   tsh_err err = {.size = sizeof err};
   int code = say(dev_set_new(&devices, &l->devices, &err), &err, text, size);
@@ -60,8 +61,12 @@ int lt_open(const lt_options *options, lt **out, char *text, size_t size) {
     lt_session_of(l)->number = 1;
     lt_settings_init(&lt_session_of(l)->set);
     l->quiet = options->quiet;
+    l->verbose = options->verbose;
+    l->color = options->color;
     lt_session_of(l)->editor = options->editor;
+    lt_log_open(l, options);
     code = open_devices(l, options, text, size);
+    lt_log_start(l);
     if (code == LT_OK) code = lt_state_open(l, text, size);
   }
   if (code == LT_OK) {
@@ -78,6 +83,7 @@ int lt_open(const lt_options *options, lt **out, char *text, size_t size) {
 void lt_close(lt *l) {
   if (!l) return;
   if (l->L) lt_state_close(l);
+  lt_log_close(l);
   plan_free(l->plan);
   dev_set_free(l->devices);
   free(l->session);
@@ -207,6 +213,7 @@ static int load_script(lua_State *L, const char *path) {
 static int run_script(lua_State *L) {
   script *s = lua_touserdata(L, 1);
   int status, keep;
+  char why[4400];
   luaL_checkstack(L, s->argc + 10, "too many arguments");
   lua_createtable(L, s->argc, 1);
   lua_pushstring(L, s->path);
@@ -216,6 +223,12 @@ static int run_script(lua_State *L) {
     lua_rawseti(L, -2, i + 1);
   }
   lua_setglobal(L, "arg");
+  if (strcmp(s->path, "-") != 0 &&
+      lt_script_problem(s->path, why, sizeof why)) {
+    s->usage = 1;
+    lua_pushstring(L, why);
+    return lua_error(L);
+  }
   status = load_script(L, s->path);
   s->usage = status == LUA_ERRFILE;
   if (status != LUA_OK) return lua_error(L);

@@ -13,11 +13,17 @@ typedef struct {
   const char *device;      /* default device, or NULL: cpu */
   const char *plugin_path; /* or NULL */
   int no_plugins;
-  unsigned threads;   /* that compute at once; 0: as many as the machine has */
-  int interactive;    /* chunk names in[1], in[2] ... */
-  int quiet;          /* no progress of loops and loads */
+  unsigned threads; /* that compute at once; 0: as many as the machine has */
+  unsigned long long memory; /* bytes of tensors on the cpu; 0: no limit */
+  int interactive;           /* chunk names in[1], in[2] ... */
+  int quiet;                 /* no progress of loops and loads */
+  int verbose;        /* a log on stderr, and the whole stack of errors */
+  int color;          /* LT_COLOR_AUTO: as the terminal and environment say */
+  const char *log;    /* where the log goes: a file, or "stderr"; or NULL */
   const char *editor; /* what edits lines, for tsh doctor; or NULL */
 } lt_options;
+
+enum { LT_COLOR_AUTO, LT_COLOR_ALWAYS, LT_COLOR_NEVER };
 
 /* How a call ended; the values are the process exit codes. */
 enum {
@@ -46,6 +52,10 @@ int lt_do(lt *l, const char *code, const char *chunk, int print, FILE *out,
  * lines are needed and final is 0. The chunk is named in[n], n counts up. */
 int lt_eval(lt *l, const char *entry, int final, FILE *out, FILE *err);
 int lt_entry_number(const lt *l); /* number the next entry gets */
+/* What the last lt_eval left: no values; those of an expression; those of a
+ * return. A semicolon mutes them: they are not shown, nor in out[n]. */
+enum { LT_GAVE_NONE, LT_GAVE_VALUES, LT_GAVE_MUTED, LT_GAVE_RETURN };
+int lt_gave(const lt *l);
 /* Does the entry go on in the next line? Runs nothing. */
 int lt_is_incomplete(lt *l, const char *entry);
 
@@ -78,6 +88,7 @@ int lt_doc(lt *l, const char *name, FILE *out);
 /* Is the time of an entry told: LT_TIMING_AUTO when it was long. */
 enum { LT_TIMING_AUTO, LT_TIMING_ON, LT_TIMING_OFF };
 int lt_timing(const lt *l);
+int lt_color(const lt *l, FILE *out);  /* may escapes that colour be written? */
 const char *lt_setting_name(size_t i); /* of :set, or NULL past the last */
 const char *lt_device(lt *l);          /* the default device's name */
 int lt_set_device(lt *l, const char *name, char *text, size_t size);

@@ -42,26 +42,48 @@ void lt_sheet_close(lua_State *L, lt_sheet *s) {
   if (failed) luaL_error(L, "not enough memory");
 }
 
-lt_screen lt_screen_of(FILE *out) {
+/* A terminal whose user has not asked for plain text. */
+static int knows_escapes(FILE *out) {
+  const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
+  return isatty(fileno(out)) && term && *term && strcmp(term, "dumb") != 0 &&
+         (!no_color || !*no_color);
+}
+
+int lt_color(const lt *l, FILE *out) {
+  const char *force = getenv("CLICOLOR_FORCE"), *no_color = getenv("NO_COLOR");
+  if (l->color != LT_COLOR_AUTO) return l->color == LT_COLOR_ALWAYS;
+  if (force && *force && strcmp(force, "0") != 0 && (!no_color || !*no_color))
+    return 1;
+  return knows_escapes(out);
+}
+
+/* The terminal's size; 80 columns and no rows where it does not tell. */
+static struct winsize window_of(FILE *out) {
+  struct winsize window = {0};
+  if (ioctl(fileno(out), TIOCGWINSZ, &window) != 0) window.ws_row = 0;
+  if (window.ws_col == 0) window.ws_col = 80;
+  return window;
+}
+
+lt_screen lt_screen_of(const lt *l, FILE *out) {
   lt_screen screen = {.width = 80};
   struct winsize window;
-  const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
+  screen.dim = lt_color(l, out);
   if (!isatty(fileno(out))) return screen;
-  screen.dim =
-      term && *term && strcmp(term, "dumb") != 0 && (!no_color || !*no_color);
-  if (ioctl(fileno(out), TIOCGWINSZ, &window) != 0) return screen;
-  if (window.ws_col > 0) screen.width = window.ws_col;
+  screen.draws = knows_escapes(out);
+  window = window_of(out);
+  screen.width = window.ws_col;
   /* The header and the next prompt stay on the screen too. */
   if (window.ws_row > 4) screen.rows = window.ws_row - 3;
   return screen;
 }
 
 int lt_line_width(FILE *out) {
-  return isatty(fileno(out)) ? lt_screen_of(out).width : INT_MAX;
+  return isatty(fileno(out)) ? window_of(out).ws_col : INT_MAX;
 }
 
 lt_screen lt_screen_for(lt *l, FILE *out) {
-  lt_screen screen = lt_screen_of(out);
+  lt_screen screen = lt_screen_of(l, out);
   screen.rules = lt_session_of(l)->set.print;
   if (screen.rules.width) screen.width = screen.rules.width;
   return screen;

@@ -80,6 +80,8 @@ struct lt {
   volatile sig_atomic_t interrupted;
   lua_CFunction format;  /* Lua's own string.format */
   int quiet;             /* no progress */
+  int verbose;           /* the whole stack of errors */
+  int color;             /* LT_COLOR_ */
   struct lt_tape *tapes; /* the open ones */
   int watching;          /* of these, whose function still runs */
   struct {

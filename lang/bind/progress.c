@@ -18,11 +18,11 @@ static int64_t clock_ms(void) {
 }
 
 static int can_draw(const lt *l) {
-  return !l->quiet && lt_screen_of(stderr).dim;
+  return !l->quiet && lt_screen_of(l, stderr).draws;
 }
 
 static void draw(lt *l, const char *text) {
-  int width = lt_screen_of(stderr).width - 1; /* no wrap at the edge */
+  int width = lt_screen_of(l, stderr).width - 1; /* no wrap at the edge */
   fprintf(stderr, "\r%.*s\033[K", (int)lt_fit(text, strlen(text), width, NULL),
           text);
   fflush(stderr);
@@ -65,8 +65,9 @@ void lt_load_at(lt *l, const char *path, uint64_t done, uint64_t total) {
 /* ---- for lang/lib/progress.lua ------------------------------------------- */
 /* bar_width(): columns of the line, or nil where nothing is to be drawn. */
 static int bar_width(lua_State *L) {
-  if (!can_draw(lt_of(L))) return 0;
-  lua_pushinteger(L, lt_screen_of(stderr).width - 1);
+  const lt *l = lt_of(L);
+  if (!can_draw(l)) return 0;
+  lua_pushinteger(L, lt_screen_of(l, stderr).width - 1);
   return 1;
 }
 

@@ -47,6 +47,7 @@ int lt_note_callers(lua_State *L) {
                                                             : NULL);
   size_t used = 0;
   s->called[0] = '\0';
+  lt_note_stack(L);
   for (int n = 0; user_frame(L, &level, &at, place); level++, n++) {
     size_t room = sizeof s->called - used;
     int more = n == CALLERS ? snprintf(s->called + used, room, ", ...")
@@ -304,6 +305,7 @@ void lt_report(lt *l, int form, FILE *err) {
   }
   message = lua_tostring(L, -1);
   write_screen(l, message ? message : "(an error without a text)", form, err);
+  lt_write_stack(l, lt_status_of(L, -2), err);
   fflush(err);
   lua_pop(L, 2);
 }

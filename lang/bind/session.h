@@ -1,6 +1,6 @@
 /* session.h - what the files that talk to the user share: lt.c eval.c
- * report.c print.c show.c docs.c list.c interrupt.c progress.c set.c width.c.
- */
+ * report.c print.c show.c docs.c list.c log.c interrupt.c progress.c remarks.c
+ * script.c set.c width.c. */
 #ifndef LT_SESSION_H
 #define LT_SESSION_H
 
@@ -23,6 +23,9 @@ typedef struct {
   int stdin_taken;    /* what runs comes from there */
   const char *editor; /* of lines, or NULL; borrowed */
   double begun;       /* when what runs was started, in seconds */
+  double log_begun;   /* when the log was */
+  FILE *log;          /* or NULL; owned unless stderr */
+  int gave;           /* see lt_gave */
   char called[512];   /* the callers of what raised the last error */
 } lt_session;
 #define LT_KEPT          "tsh.kept" /* its name in the registry */
@@ -40,6 +43,12 @@ double lt_seconds(const lt *l); /* since lt_protect was called */
 int lt_keep_wanted(lt *l);
 void lt_keep_value(lua_State *L, int first);
 
+/* ---- script.c -------------------------------------------------------------
+ */
+/* Is the file something else than Lua text? Then text says what it is. */
+int lt_script_problem(const char *path, char *text, size_t size);
+int lt_script_check(lua_State *L); /* for lang/lib: script_problem(path) */
+
 /* ---- errors (report.c) --------------------------------------------------- */
 /* Message handler: notes the callers, leaves the error as it is. */
 int lt_note_callers(lua_State *L);
@@ -49,6 +58,14 @@ void lt_report(lt *l, int form, FILE *err);
 /* ---- remarks.c ----------------------------------------------------------- */
 /* Notes on an entry that has run. Never raises. */
 void lt_remark(lt *l, const char *code, FILE *err);
+
+/* ---- log.c --------------------------------------------------------------- */
+void lt_log_open(lt *l, const lt_options *options);
+void lt_log_start(lt *l); /* what the devices are */
+void lt_log_close(lt *l); /* what was run; before the plan ends */
+/* For -v: the stack as it is now, and writing it below an error's screen. */
+void lt_note_stack(lua_State *L);
+void lt_write_stack(lt *l, tsh_status code, FILE *err);
 
 /* ---- guess.c ------------------------------------------------------------- */
 /* What was meant when Lua says that a name is nil; 0: no idea. Never raises. */
@@ -83,10 +100,12 @@ int lt_line_width(FILE *out);
 /* ---- what a tensor looks like (print.c) ---------------------------------- */
 typedef struct {
   int width, rows; /* rows 0: no limit */
-  int dim;         /* a terminal that knows faint letters */
+  int dim;         /* faint letters are wanted */
+  int draws;       /* a terminal on which a line may be drawn anew */
   layout_rules rules;
 } lt_screen;
-lt_screen lt_screen_of(FILE *out); /* the terminal's own, without rules */
+/* The terminal's own, without rules. */
+lt_screen lt_screen_of(const lt *l, FILE *out);
 lt_screen lt_screen_for(lt *l, FILE *out); /* as the user has set it */
 lt_screen lt_screen_all(lt *l, FILE *out); /* without limits: :full */
 enum { LT_SHORT_MAX = 8 }; /* elements of a tensor that a table shows */

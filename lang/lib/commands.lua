@@ -276,8 +276,8 @@ local function names_by_id()
   return names
 end
 
---- tsh.mem(): memory of every device in use (name, total, used, cached, peak)
---- and the computed tensors, the largest first (text, bytes, name, place).
+--- tsh.mem(): memory of every device in use (name, total, used, cached, peak,
+--- limit) and the computed tensors, the largest first (text, bytes, name, place).
 --- Example: print(tsh.mem().devices[1].used)
 function twins.mem()
   local names, tensors = names_by_id(), {}
@@ -307,7 +307,8 @@ function command.mem(rest)
   local rows = { { "DEVICE", "USED", "CACHED", "PEAK", "TOTAL" } }
   for i, d in ipairs(m.devices) do
     rows[i + 1] = { d.name, bytes_text(d.used), bytes_text(d.cached),
-      bytes_text(d.peak), d.total > 0 and bytes_text(d.total) or "-" }
+      bytes_text(d.peak), d.limit and bytes_text(d.limit) .. " (limit)"
+      or d.total > 0 and bytes_text(d.total) or "-" }
   end
   print_table(rows)
   if #m.tensors == 0 then return end
@@ -487,9 +488,33 @@ end
 
 function command.load(rest)
   local path = need("load", rest, "a file"):gsub('^"(.*)"$', "%1")
+  local problem = core.script_problem(path)
+  if problem then core.fail((problem:gsub("^cannot run", "load:"))) end
   local f, why = loadfile(path)
   if not f then core.fail(why) end
   f()
+end
+
+-- ":save FILE NAMES": what these globals hold, tensors or tables of them.
+function command.save(rest)
+  local path, after = rest:match('^"([^"]*)"%s*(.*)$')
+  if not path then path, after = rest:match("^(%S+)%s*(.*)$") end
+  local values, names, globals = {}, {}, core.globals()
+  for name in after:gmatch("%S+") do
+    local v = globals[name]
+    if v == nil then
+      core.fail((":save: there is no global '%s'"):format(name), ":who lists them")
+    end
+    values[name], names[#names + 1] = v, name
+  end
+  local one = path:find("%.npy$") or path:find("%.csv$")
+    or path:find("%.json$")
+  if one and #names > 1 then
+    core.fail((":save: %s takes one tensor, not %d"):format(path, #names),
+      ".npz and .safetensors take several")
+  end
+  write(path, one and values[names[1]] or values)
+  print(("%s in %s"):format(table.concat(names, ", "), path))
 end
 
 return { twins = twins, command = command, bytes_text = bytes_text }

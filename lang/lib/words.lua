@@ -31,7 +31,8 @@ end
 
 local function no_arguments(name, plain)
   if #plain > 0 then
-    core.usage(("%s: what is '%s' for?"):format(name, plain[1]))
+    core.usage(("%s: what is '%s' for?"):format(name, plain[1]),
+      "tsh help " .. name)
   end
 end
 
@@ -206,7 +207,7 @@ end
 
 function word.ls(...)
   local plain, set = parse("ls", { ... }, "--json")
-  if #plain == 0 then core.usage("ls needs FILE, one or more") end
+  if #plain == 0 then core.usage("ls needs FILE, one or more", "tsh help ls") end
   local list = {}
   local bad = for_files(plain, function(f, i)
     if set["--json"] then list[#list + 1] = f return end
@@ -261,8 +262,8 @@ end
 
 local function env_lines(rows)
   for _, name in ipairs({ "TSH_DEVICE", "TSH_PLUGIN_PATH", "TSH_THREADS",
-    "TSH_ISA", "TSH_HISTORY", "TSH_INIT", "NO_COLOR", "TERM", "LC_ALL",
-    "LANG" }) do
+    "TSH_MEM_LIMIT", "TSH_ISA", "TSH_HISTORY", "TSH_INIT", "TSH_LOG",
+    "NO_COLOR", "CLICOLOR_FORCE", "TERM", "LC_ALL", "LANG" }) do
     local v = os.getenv(name)
     if v and v ~= "" then rows[#rows + 1] = { "  " .. name, v } end
   end
@@ -305,8 +306,40 @@ local function check_device()
   return "FAILS: " .. tostring(sum)
 end
 
+-- The same for programs: what a text says is a field.
+local function doctor_json()
+  local drivers, environment, plugins = {}, {}, core.plugins()
+  local rows, bad = {}, 0
+  for i, d in ipairs(DRIVERS) do
+    local found, why = package.loadlib(d[1], "*")
+    drivers[i] = { name = d[2], file = d[1], found = found and true or false,
+      reason = not found and why:match("^[^\n]*") or nil }
+  end
+  for _, p in ipairs(plugins) do
+    if p.state == "refused" then
+      bad, p.help = bad + 1, fix_for(p.reason)
+    end
+  end
+  env_lines(rows)
+  for _, r in ipairs(rows) do environment[r[1]:match("%S+")] = r[2] end
+  print_json { version = tsh.version, abi = core.abi(),
+    lua = core.lua_release(), editing = core.editor(),
+    devices = tsh.devices(), default = { name = tsh.device(),
+    state = check_device() }, drivers = drivers, plugins = plugins,
+    environment = environment }
+  return bad
+end
+
+local function refuse(bad)
+  if bad == 0 then return end
+  core.fail(("%d plugin%s refused; the lines with -> say what helps"):format(
+    bad, bad == 1 and " was" or "s were"))
+end
+
 function word.doctor(...)
-  no_arguments("doctor", (parse("doctor", { ... }, "")))
+  local plain, set = parse("doctor", { ... }, "--json")
+  no_arguments("doctor", plain)
+  if set["--json"] then return refuse(doctor_json()) end
   local rows = {}
   local function line(a, b) rows[#rows + 1] = { a, b or "" } end
   line("tsh", tsh.version .. ", plugin ABI " .. core.abi())
@@ -322,10 +355,7 @@ function word.doctor(...)
   line("environment")
   env_lines(rows)
   print_table(rows)
-  if bad > 0 then
-    core.fail(("%d plugin%s refused; the lines with -> say what helps"):format(
-      bad, bad == 1 and " was" or "s were"))
-  end
+  refuse(bad)
 end
 
 return { word = word }

@@ -21,15 +21,6 @@ int dev_has_dtype(const dev *d, int dtype) {
   return (d->props.storage & TSH_BIT(dtype)) != 0;
 }
 
-/* Success without a result is a failure. */
-static tsh_status result(const dev *d, const char *entry, tsh_status rc,
-                         const void *got, tsh_err *err) {
-  rc = dev_call_end(d->name, entry, rc, err);
-  if (rc == TSH_OK && !got)
-    rc = dev_fail(err, TSH_EDEVICE, "%s: %s gave no result", d->name, entry);
-  return rc;
-}
-
 /* "149 GiB"; the text lies in `text`. */
 static const char *in_units(uint64_t bytes, char *text, size_t size) {
   static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
@@ -38,6 +29,38 @@ static const char *in_units(uint64_t bytes, char *text, size_t size) {
   while (v >= 1024 && i < 5) v /= 1024, i++;
   snprintf(text, size, v < 100 && i ? "%.3g %s" : "%.0f %s", v, unit[i]);
   return text;
+}
+
+uint64_t dev_limit(const dev *d) {
+  const dev_set *set = d->plugin->set;
+  return d->plugin == set->plugin[0] ? set->memory : 0;
+}
+
+/* Are `bytes` more within the limit? What the device keeps for later goes
+ * before anything is refused. */
+static tsh_status keep_limit(dev *d, uint64_t bytes, tsh_err *err) {
+  uint64_t limit = dev_limit(d);
+  tsh_memstat m = {.size = sizeof m};
+  char need[32], used[32], most[32];
+  if (!limit || dev_memstat(d, 0, &m, NULL) != TSH_OK) return TSH_OK;
+  if (m.used <= limit && bytes <= limit - m.used) {
+    if (m.cached > limit - m.used - bytes) dev_memstat(d, 1, &m, NULL);
+    return TSH_OK;
+  }
+  return dev_fail(err, TSH_ENOMEM,
+                  "out of memory on %s: need %s, %s of the limit of %s are in use",
+                  d->name, in_units(bytes, need, sizeof need),
+                  in_units(m.used, used, sizeof used),
+                  in_units(limit, most, sizeof most));
+}
+
+/* Success without a result is a failure. */
+static tsh_status result(const dev *d, const char *entry, tsh_status rc,
+                         const void *got, tsh_err *err) {
+  rc = dev_call_end(d->name, entry, rc, err);
+  if (rc == TSH_OK && !got)
+    rc = dev_fail(err, TSH_EDEVICE, "%s: %s gave no result", d->name, entry);
+  return rc;
 }
 
 tsh_status dev_alloc(dev *d, uint64_t bytes, tsh_buf **out, tsh_err *err) {
@@ -53,6 +76,7 @@ tsh_status dev_alloc(dev *d, uint64_t bytes, tsh_buf **out, tsh_err *err) {
                     "out of memory on %s: need %s, one buffer may have %s",
                     d->name, in_units(bytes, need, sizeof need),
                     in_units(d->props.max_alloc, most, sizeof most));
+  if ((rc = keep_limit(d, bytes, err)) != TSH_OK) return rc;
   err = dev_call_begin(err, &spare);
   rc = d->plugin->table.alloc(d->handle, bytes, &buf, err);
   rc = result(d, "alloc", rc, buf, err);

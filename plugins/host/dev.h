@@ -18,6 +18,7 @@ typedef struct {
                          order below */
   int no_plugins;     /* leave exactly the builtin */
   uint32_t threads;   /* that a plugin may use; 0: as many as it likes */
+  uint64_t memory;    /* bytes on the devices of the builtin; 0: no limit */
 } dev_options;
 
 /* Scans the search path (path, TSH_PLUGIN_PATH, the user's folder
@@ -41,6 +42,7 @@ uint32_t dev_id(const dev *d);      /* 0, 1, ... in the order of opening */
 const tsh_props *dev_props(const dev *d);
 int dev_has_op(const dev *d, int op, int compute_dtype);
 int dev_has_dtype(const dev *d, int dtype); /* may be stored */
+uint64_t dev_limit(const dev *d); /* bytes that may be taken; 0: no limit */
 
 /* ---- one line per plugin file and per device, for listings --------------
  * dev_plugin_at returns 0 past the last. Texts are borrowed from the set. */

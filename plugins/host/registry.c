@@ -118,6 +118,7 @@ tsh_status dev_set_new(const dev_options *options, dev_set **out,
   set->host.size = sizeof set->host;
   set->host.cancel = &set->cancel;
   set->host.threads = options->threads;
+  set->memory = options->memory;
   rc = add_builtin(set, options, err);
   if (rc == TSH_OK && !options->no_plugins)
     rc = dev_find(set, options->path, err);

@@ -45,6 +45,7 @@ struct dev_set {
   int listed; /* every plugin was loaded and counted once */
   dev *last;  /* opened last */
   uint32_t cancel;
+  uint64_t memory; /* see dev_options */
   tsh_host host;
 };
 

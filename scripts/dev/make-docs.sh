@@ -10,7 +10,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 tsh=${TSH:-build/tsh}
 bad=0
-unset TSH_DEVICE TSH_PLUGIN_PATH
+unset TSH_DEVICE TSH_PLUGIN_PATH TSH_MEM_LIMIT TSH_LOG
 
 # page FILE ARGUMENTS...: the file is what tsh prints.
 page() {

@@ -23,7 +23,7 @@ export TSH_CONFORM=$build/tests/conform/tsh-conform
 export LC_ALL=C.UTF-8
 export TSH_TEST_PLUGINS=$build/tests/fault/.libs
 # What the user who runs the tests has set or installed must not matter.
-unset TSH_DEVICE TSH_THREADS TSH_PLUGIN_PATH
+unset TSH_DEVICE TSH_THREADS TSH_PLUGIN_PATH TSH_MEM_LIMIT TSH_LOG
 export XDG_DATA_HOME=$logs/data
 
 # each KIND PATTERN COMMAND...: a suite per file; a kind without files fails.

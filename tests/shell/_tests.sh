@@ -12,7 +12,8 @@ if ! command -v "$TSH" >/dev/null; then
   exit 1
 fi
 export HOME=$dir XDG_DATA_HOME=$dir/data LC_ALL=C.UTF-8
-unset TSH_DEVICE TSH_THREADS TSH_PLUGIN_PATH
+unset TSH_DEVICE TSH_THREADS TSH_PLUGIN_PATH TSH_MEM_LIMIT TSH_LOG TSH_INIT
+unset CLICOLOR_FORCE NO_COLOR VISUAL EDITOR
 cleanup() { rm -rf "$dir"; }
 trap cleanup EXIT
 

@@ -122,11 +122,14 @@ refuses 'run what?' 2 'run needs FILE'
 run "$TSH" run no.lua
 refuses 'no script' 2 'cannot open no.lua'
 run "$TSH" run .
-refuses 'a folder is no script' 2 'cannot read .'
+refuses 'a folder is no script' 2 'cannot run .: it is a folder'
 run "$TSH" devcies
 refuses 'near subcommand' 2 'did you mean devices?'
 run "$TSH" devices x
 refuses 'argument too many' 2 "what is 'x' for?"
+has 'and what helps' "$err" $'\n  hint: tsh help devices'
+run "$TSH" ls
+refuses 'ls what?' 2 $'ls needs FILE, one or more\n  hint: tsh help ls'
 run "$TSH" -d nope -e ''
 refuses 'no such device' 3 "nope"
 TSH_DEVICE=nope run "$TSH" -e ''
@@ -143,6 +146,190 @@ gives 'what nobody asks for takes no memory' 0 '[1048576,1048576]'
 run "$TSH" -e 'x = matmul(ones(1 << 20, 1), ones(1, 1 << 20)) x = matmul(x, x)
   print(x)'
 refuses 'a tensor too large for the device' 4 'out of memory'
+
+# ---- the rest of the table of exit codes ----
+run "$TSH" -e ':'
+is 'a colon is no Lua' "$rc" 1
+run "$TSH" <<<':quit'
+gives ':quit' 0 ''
+"$TSH" -e 'while true do end' 2>err &
+sleep 0.5
+kill -INT $!
+wait $! # set -m is off: SIGINT is ignored in a job, but we catch it
+is 'an interrupted script' $? 130
+has 'says so' "$(cat err)" interrupted
+printf '\177ELF\2\1\1' >program
+run "$TSH" run program
+refuses 'a program is no script' 2 \
+  'cannot run program: it is a program or library (ELF), and no Lua script'
+run "$TSH" program
+refuses 'nor without run' 2 'a program or library (ELF)'
+run "$TSH" -e 'write("a.npy", ones(3)) write("a.npz", {x = ones(3)})
+  write("a.safetensors", {x = ones(3)})'
+for f in a.npy a.npz a.safetensors; do
+  run "$TSH" run $f
+  refuses "$f is no script" 2 "cannot run $f: it is "
+  has "$f can be read" "$err" 'hint: tsh -I x=FILE'
+done
+printf 'x = 1\0' >bytes
+run "$TSH" run bytes
+refuses 'bytes are no script' 2 'bytes that are no text'
+run "$TSH" <<<':load program'
+refuses ':load says so too' 1 'load: program: it is a program'
+run "$TSH" -e 'io.open("c.lua", "wb"):write(string.dump(load("print(7)")))'
+run "$TSH" c.lua
+gives 'compiled Lua is a script' 0 7
+run "$TSH" zebra
+refuses 'neither a script nor a word' 2 \
+  "no script and no command is called 'zebra'"
+is 'in two lines' "$(echo "$err" | wc -l)" 2
+
+# ---- the limit of memory ----
+run "$TSH" --mem-limit 64M -p 'ones(1 << 25):sort():sum()'
+refuses 'over the limit' 4 \
+  'out of memory on cpu: need '
+has 'which is named' "$err" 'of the limit of 64 MiB are in use'
+TSH_MEM_LIMIT=64M run "$TSH" -p 'ones(1 << 25):sort():sum()'
+refuses 'TSH_MEM_LIMIT' 4 'of the limit of 64 MiB'
+TSH_MEM_LIMIT=64M run "$TSH" --mem-limit 1G -p 'ones(1 << 25):sort():sum()'
+gives '--mem-limit comes first' 0 'f32[] 33554432'
+run "$TSH" --mem-limit 64M -p '(pcall(function()
+  return ones(1 << 25):sort():sum():item() end)), ones(3):sum():item()'
+gives 'an error like others: the next value is computed' 0 'false  3.0'
+run "$TSH" --mem-limit 20MB -e 'local x = ones(1 << 20)
+  for i = 1, 200 do x = x + 1; x:sum():item() end
+  print(x[1]:item(), tsh.counters().bytes_allocated > 8e8)'
+gives 'what died makes room' 0 $'201.0\ttrue'
+for size in 64 64k 64KiB 0.5G 3GB 2T 100B; do
+  run "$TSH" --mem-limit $size -p 1
+  gives "--mem-limit $size" 0 1
+done
+run "$TSH" --mem-limit 64k -p 'tsh.mem().devices[1].limit'
+gives 'k is 1024' 0 65536
+run "$TSH" --mem-limit 64kB -p 'tsh.mem().devices[1].limit'
+gives 'kB is 1000' 0 64000
+for size in 0 -1 x 5X 1e3x 0x10 '' nan 1GiBs; do
+  run "$TSH" --mem-limit "$size" -p 1
+  refuses "--mem-limit '$size'" 2 \
+    "--mem-limit needs a size, 512M or 2G for example, not '$size'"
+done
+TSH_MEM_LIMIT=much run "$TSH" -p 1
+refuses 'TSH_MEM_LIMIT that is none' 2 'TSH_MEM_LIMIT needs a size'
+run "$TSH" --mem-limit 64M <<<':mem'
+has ':mem shows it' "$out" '67 MB (limit)'
+
+# ---- colour ----
+# faint NAME YES OPTIONS...: is the line below a shortened tensor faint?
+faint() {
+  local want=$2
+  run "$TSH" "${@:3}" -p 'zeros(100, 100)'
+  is "$1" "$(grep -c $'\e\\[2m' <<<"$out")" "$want"
+}
+faint 'no colour into a file' 0
+faint '--color always' 1 --color always
+faint '--color never' 0 --color=never
+faint '--color auto' 0 --color auto
+CLICOLOR_FORCE=1 faint 'CLICOLOR_FORCE' 1
+CLICOLOR_FORCE=0 faint 'CLICOLOR_FORCE=0' 0
+CLICOLOR_FORCE=1 NO_COLOR=1 faint 'NO_COLOR beats it' 0
+CLICOLOR_FORCE=1 faint 'an option beats the environment' 0 --color never
+NO_COLOR=1 faint 'both ways' 1 --color always
+run "$TSH" --color sometimes
+refuses '--color of no kind' 2 "not 'sometimes'"
+
+# ---- the log ----
+run "$TSH" -v -p 'ones(3) + 1'
+is '-v: the value' "$rc/$out" '0/f32[3] [2., 2., 2.]'
+has '-v: where plugins may be' "$err" 's: looked for plugins in '
+has '-v: the device' "$err" 's: device cpu: '
+has '-v: what was run' "$err" '1 plans made'
+run "$TSH" -v -e 'local function f() matmul(ones(2, 3), ones(2, 3)) end f()'
+has '-v: the stack of an error' "$err" $'stack traceback:\n  \t[C]: in function '
+has '-v: its status' "$err" 'status: TSH_EINVAL'
+run "$TSH" -e 'matmul(ones(2, 3), ones(2, 3))'
+lacks 'no stack without' "$err" traceback
+TSH_LOG=$dir/log run "$TSH" -p 1
+gives 'TSH_LOG' 0 1
+has 'TSH_LOG is written' "$(cat log)" ' 0 kernels run'
+TSH_LOG=stderr run "$TSH" -p 1
+has 'TSH_LOG=stderr' "$err" ' 0 kernels run'
+TSH_LOG=/nonexistent/log run "$TSH" -p 1
+is 'a log that cannot be' "$rc/$out" 0/1
+has 'is told' "$err" 'note: no log is written: /nonexistent/log: '
+
+# ---- lists for programs ----
+for word in devices plugins ops doctor; do
+  run "$TSH" --json $word
+  before=$out
+  is "--json $word" "$rc" 0
+  run "$TSH" $word --json
+  is "$word --json" "$out" "$before"
+  echo "$out" >list.json
+  run "$TSH" -e 'local t = require("tsh.json").json
+    t.decode(io.open("list.json"):read("a"))'
+  is "$word: it is JSON" "$rc" 0
+done
+run "$TSH" --json ls a.npz
+has '--json ls' "$out" '"name": "x"'
+run "$TSH" --json -p 1
+refuses '--json of no list' 2 '--json belongs to a word that prints a list'
+
+# ---- the conformance kit ----
+run "$TSH" plugin
+refuses 'plugin what?' 2 'plugin needs: test FILE.so'
+run "$TSH" plugin tset x.so
+refuses 'plugin tset' 2 'plugin needs: test FILE.so, not tset'
+run "$TSH" plugin test
+refuses 'plugin test what?' 2 'plugin test needs FILE.so'
+mkdir alone
+cp "$TSH" alone/tsh
+run env PATH="$dir/alone" alone/tsh plugin test x.so
+refuses 'no kit' 3 'cannot run tsh-conform: '
+has 'where it was looked for' "$err" "$dir/alone/tsh-conform"
+# shellcheck disable=SC2016 # the kit's, not ours
+printf '#!/bin/sh\necho "$@"\nexit 5\n' >alone/tsh-conform
+chmod +x alone/tsh-conform
+run alone/tsh plugin test x.so --only map
+gives 'the one beside tsh, with its status' 5 'x.so --only map'
+rm alone/tsh-conform
+if [ -e "${TSH_CONFORM-}" ] && [ -e "${TSH_BUILD-}/plugins/example/.libs" ]; then
+  PATH=$(dirname "$TSH_CONFORM"):$PATH run alone/tsh plugin test \
+    "$TSH_BUILD/plugins/example/.libs/example.so" --only table
+  is 'the one in the PATH' "$rc" 0
+fi
+
+# ---- what comes first ----
+# An option, the environment, the init file.
+echo 'mark = "named"' >named.lua
+echo 'mark = "variable"' >variable.lua
+mkdir -p conf/tsh
+echo 'mark = "usual"' >conf/tsh/init.lua
+if command -v script >/dev/null; then
+  # started OPTIONS...: what the init file has left
+  started() {
+    printf 'print("<" .. tostring(mark) .. ">")\n' |
+      XDG_CONFIG_HOME=$dir/conf TERM=dumb \
+        script -qec "$TSH -q --no-history $*" /dev/null | tr -d '\r' |
+      grep -o '<[a-z0-9:]*>'
+  }
+  is 'the usual init file' "$(started)" '<usual>'
+  is 'TSH_INIT' "$(TSH_INIT=$dir/variable.lua started)" '<variable>'
+  is '--init' "$(TSH_INIT=$dir/variable.lua started --init named.lua)" '<named>'
+  is '--no-init' "$(TSH_INIT=$dir/variable.lua started --no-init)" '<nil>'
+  if [ -e "${TSH_BUILD-}/plugins/example/.libs/example.so" ]; then
+    echo 'tsh.device("example") mark = tsh.device()' >named.lua
+    echo 'mark = tsh.device()' >>named.lua
+    plugins="--plugin-path $TSH_BUILD/plugins/example/.libs --init named.lua"
+    printf 'print("<" .. tsh.device() .. ">")\n' >line
+    device() {
+      TERM=dumb script -qec "$TSH -q --no-history $plugins $*" /dev/null <line |
+        tr -d '\r' | grep -o '<[a-z0-9:]*>'
+    }
+    is 'the init file chooses a device' "$(device)" '<example:0>'
+    is 'TSH_DEVICE comes before it' "$(TSH_DEVICE=cpu device)" '<cpu>'
+    is 'and so does -d' "$(device -d cpu)" '<cpu>'
+  fi
+fi
 
 # ---- help ----
 run "$TSH" --help
@@ -164,6 +351,18 @@ run "$TSH" help matmul
 has 'help on a function' "$out" 'matmul('
 run "$TSH" help plan
 has 'help on a command' "$out" ':plan [--run'
+for word in run devices plugins ls ops doctor plugin completions help; do
+  run "$TSH" help $word
+  is "help $word" "$rc" 0
+  is "help $word: its form" "$(head -1 <<<"$out" | cut -d' ' -f-2)" "tsh $word"
+  if [ $word != run ] && [ $word != help ]; then
+    before=$(head -3 <<<"$out")
+    run "$TSH" $word --help
+    is "$word --help" "$(head -3 <<<"$out")" "$before"
+  fi
+done
+run "$TSH" help devices
+has 'what else has that name' "$out" ':devices'
 run "$TSH" help nosuchthing
 refuses 'help on nothing' 1 "no help on 'nosuchthing'"
 
@@ -191,6 +390,9 @@ example=${TSH_BUILD-}/plugins/example/.libs
 if [ -e "$example/example.so" ]; then
   run "$TSH" --plugin-path "$example" -d example -p 'tensor{1, 2} + 1'
   gives 'another default device' 0 'i64[2] @example:0 [2, 3]'
+  run "$TSH" --plugin-path "$example" --mem-limit 1M -d example \
+    -p 'ones(1 << 20):sum()'
+  gives 'the limit is that of the cpu' 0 'f32[] @example:0 1048576'
   run env TSH_PLUGIN_PATH="$example" TSH_DEVICE=example:0 "$TSH" devices
   has 'it is marked' "$out" '* example:0'
   run "$TSH" --plugin-path "$example" \
@@ -242,6 +444,18 @@ if [ -w /dev/full ]; then
   done
   "$TSH" --version >/dev/full 2>&1
   is 'version to a full disk' $? 1
+  for word in devices plugins 'ls a.npz' ops doctor 'completions bash' help \
+    'help ops' 'devices --json' 'run full.lua' --help; do
+    echo 'print(1)' >full.lua
+    rc=0
+    # shellcheck disable=SC2086 # words
+    err=$("$TSH" $word 2>&1 >/dev/full) || rc=$?
+    is "status of a full disk: $word" "$rc" 1
+    has "message of a full disk: $word" "$err" 'stdout could not be written'
+  done
+  rc=0
+  err=$("$TSH" <<<'1' 2>&1 >/dev/full) || rc=$?
+  is 'a session to a full disk' "$rc" 1
 fi
 echo 'for i = 1, 1e6 do print(i) end' >big.lua
 err=$({ "$TSH" run big.lua; echo "status $?" >&2; } 2>&1 >/dev/null | head -1)

@@ -56,6 +56,12 @@ if command -v man >/dev/null; then
   run man -l --warnings=all "$moved/share/man/man1/tsh.1"
   gives 'the manual has no fault' 0 "$out"
 fi
+run tsh plugin test nosuch.so
+is 'tsh finds tsh-conform beside itself' "$rc" "$(
+  tsh-conform nosuch.so >/dev/null 2>&1
+  echo $?
+)"
+has 'and that says what is wrong' "$err" 'tsh-conform: '
 run bash -n "$moved/share/bash-completion/completions/tsh"
 gives 'completion for bash' 0 ''
 

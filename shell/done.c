@@ -1,0 +1,218 @@
+/* done.c - what a session has done so far, and :save, which writes it as a
+ * script that does the same. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "shell.h"
+
+typedef struct {
+  char *text; /* owned */
+  int gave;   /* LT_GAVE_ */
+  int number;
+} deed;
+
+struct sh_done {
+  deed *at;
+  size_t n, room;
+};
+
+static const char mark[] = "-- entries of a tsh session";
+
+/* ---- the list ------------------------------------------------------------ */
+
+sh_done *sh_done_new(void) { return calloc(1, sizeof(sh_done)); }
+
+static void clear(sh_done *d) {
+  while (d->n) free(d->at[--d->n].text);
+}
+
+void sh_done_free(sh_done *d) {
+  if (!d) return;
+  clear(d);
+  free(d->at);
+  free(d);
+}
+
+static void add(sh_done *d, char *text, int gave, int number) {
+  if (text && d->n == d->room) {
+    size_t room = d->room ? 2 * d->room : 64;
+    deed *more = realloc(d->at, room * sizeof *more);
+    if (!more) {
+      free(text);
+      return;
+    }
+    d->at = more;
+    d->room = room;
+  }
+  if (text) d->at[d->n++] = (deed){text, gave, number};
+}
+
+void sh_done_add(sh_done *d, const char *entry, int gave, int number) {
+  add(d, strdup(entry), gave, number);
+}
+
+/* A Lua string: bytes that mean something are written as \ddd. */
+static void quoted(const char *text, size_t size, FILE *out) {
+  fputc('"', out);
+  for (size_t i = 0; i < size; i++) {
+    unsigned char c = (unsigned char)text[i];
+    if (c < ' ' || c == '"' || c == '\\')
+      fprintf(out, "\\%03d", c);
+    else
+      fputc(c, out);
+  }
+  fputc('"', out);
+}
+
+/* The commands that change what later entries do, as Lua. */
+void sh_done_command(sh_done *d, const char *name, const char *rest) {
+  static const struct {
+    const char *name, *call;
+  } twins[] = {{"load", "dofile("},
+               {"device", "tsh.device("},
+               {"set", "tsh.set("},
+               {"unset", "tsh.set("}};
+  char *text = NULL;
+  size_t size = 0, n = strlen(rest), first = strcspn(rest, " \t");
+  FILE *out;
+  if (strcmp(name, "reset") == 0) clear(d);
+  for (size_t i = 0; i < sizeof twins / sizeof *twins; i++) {
+    if (strcmp(twins[i].name, name) != 0 || !*rest) continue;
+    if (strcmp(name, "set") == 0 && !rest[first]) return; /* it only shows */
+    if (!(out = open_memstream(&text, &size))) return;
+    fputs(twins[i].call, out);
+    if (strcmp(name, "set") == 0) {
+      quoted(rest, first, out);
+      fputs(", ", out);
+      rest += first + strspn(rest + first, " \t");
+      n = strlen(rest);
+    } else if (n > 1 && rest[0] == '"' && rest[n - 1] == '"') {
+      rest++;
+      n -= 2;
+    }
+    quoted(rest, n, out);
+    fputc(')', out);
+    if (fclose(out) == 0)
+      add(d, text, LT_GAVE_NONE, 0);
+    else
+      free(text);
+    return;
+  }
+}
+
+/* ---- as a script --------------------------------------------------------- */
+
+static int is_letter(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+static int has_word(const char *text, const char *word) {
+  size_t n = strlen(word);
+  const char *at = text;
+  for (; (at = strstr(at, word)) != NULL; at++)
+    if ((at == text || (!is_letter(at[-1]) && at[-1] != '.')) &&
+        !is_letter(at[n]))
+      return 1;
+  return 0;
+}
+
+/* Do entries look at what earlier ones have left in `_` and `out`? */
+static int looks_back(const sh_done *d) {
+  for (size_t i = 0; i < d->n; i++)
+    if (has_word(d->at[i].text, "_") || has_word(d->at[i].text, "out"))
+      return 1;
+  return 0;
+}
+
+/* Its names must not reach the entries that follow, nor its return end them. */
+static void write_statements(const char *text, FILE *out) {
+  int leaves = has_word(text, "return") && !has_word(text, "function");
+  if (leaves)
+    fprintf(out, "(function()\n%s\nend)()\n", text);
+  else if (has_word(text, "local"))
+    fprintf(out, "do\n%s\nend\n", text);
+  else
+    fprintf(out, "%s\n", text);
+}
+
+static void write_values(const deed *e, int show, FILE *out) {
+  size_t n = strlen(e->text);
+  const char *line =
+      strstr(e->text, "--") ? "\n" : ""; /* it may be a comment */
+  while (n && (isspace((unsigned char)e->text[n - 1]) || e->text[n - 1] == ';'))
+    n--;
+  if (e->gave == LT_GAVE_MUTED) {
+    fprintf(out, "do local _ = %.*s%s end\n", (int)n, e->text, line);
+    return;
+  }
+  if (show)
+    fprintf(out, "show(%d, ", e->number);
+  else
+    fputs("print(", out);
+  if (e->gave == LT_GAVE_RETURN)
+    fprintf(out, "(function()\n%.*s\nend)()", (int)n, e->text);
+  else
+    fprintf(out, "%.*s%s", (int)n, e->text, line);
+  fputs(")\n", out);
+}
+
+static void write_script(const sh_done *d, FILE *out) {
+  int show = looks_back(d);
+  char day[40];
+  time_t now = time(NULL);
+  struct tm t;
+  strftime(day, sizeof day, "%Y-%m-%d %H:%M", localtime_r(&now, &t));
+  fprintf(out, "%s, %s; `tsh run` runs them\n", mark, day);
+  if (show)
+    fputs("out = {}\n"
+          "local function show(n, ...) -- as the prompt does\n"
+          "  _, out[n] = (...), (...)\n"
+          "  print(...)\n"
+          "end\n",
+          out);
+  fputc('\n', out);
+  for (size_t i = 0; i < d->n; i++)
+    if (d->at[i].gave == LT_GAVE_NONE)
+      write_statements(d->at[i].text, out);
+    else
+      write_values(&d->at[i], show, out);
+}
+
+/* A file that somebody else wrote stays. */
+static int may_write(const char *path) {
+  char line[sizeof mark] = "";
+  FILE *f = fopen(path, "re");
+  int ours;
+  if (!f) return 1;
+  ours = (fread(line, 1, sizeof mark - 1, f) == sizeof mark - 1 &&
+          strcmp(line, mark) == 0) ||
+         (!*line && feof(f));
+  fclose(f);
+  if (!ours)
+    fprintf(stderr,
+            "error: :save: %s is there, and was not written by :save\n"
+            "  hint: another name, or remove it first\n",
+            path);
+  return ours;
+}
+
+int sh_done_save(const sh_done *d, const char *path) {
+  FILE *out;
+  int lost;
+  if (d->n == 0) {
+    fputs("error: :save: no entry has succeeded yet\n", stderr);
+    return LT_ERROR;
+  }
+  if (!may_write(path)) return LT_ERROR;
+  out = fopen(path, "we");
+  if (out) write_script(d, out);
+  lost = !out || ferror(out);
+  if (out && fclose(out) != 0) lost = 1;
+  if (lost) {
+    fprintf(stderr, "error: :save: %s: %s\n", path, strerror(errno));
+    return LT_ERROR;
+  }
+  printf("%zu %s in %s\n", d->n, d->n == 1 ? "entry" : "entries", path);
+  return LT_OK;
+}
