@@ -151,11 +151,21 @@ static int keep(sh_args *a, int id, const char *text) {
              : id == SH_OPTION_no_history  ? &a->no_history
              : id == SH_OPTION_help        ? &a->help
              : id == SH_OPTION_version     ? &a->version
+             : id == SH_OPTION_json        ? &a->json
                                            : NULL;
   if (word) *word = text;
   if (bit) *bit = 1;
   a->lt.quiet = a->quiet;
   return word || bit;
+}
+
+static int set_ops(sh_args *a, const char *text) {
+  char *end;
+  errno = 0;
+  a->lt.check = strtoull(text, &end, 10);
+  if (*text < '0' || *text > '9' || *end || errno || !a->lt.check)
+    return sh_usage("--ops needs a whole number from 1, not '%s'", text);
+  return LT_OK;
 }
 
 static int apply(sh_args *a, int id, const char *text) {
@@ -174,6 +184,8 @@ static int apply(sh_args *a, int id, const char *text) {
     return add_step(a, id, text);
   case SH_OPTION_seed:
     return set_seed(a, text);
+  case SH_OPTION_ops:
+    return set_ops(a, text);
   case SH_OPTION_threads:
     return set_threads(a, "--threads", text);
   }
@@ -237,7 +249,7 @@ static int parse_options(parser *p) {
 
 /* Words that are made of Lua look at all that follows them themselves. */
 static int word_takes_options(sh_task task) {
-  return task != SH_WORD_run && task != SH_WORD_help;
+  return task != SH_WORD_run && task != SH_WORD_check && task != SH_WORD_help;
 }
 
 static int rest_of_word(parser *p) {
@@ -264,8 +276,9 @@ static int parse_task(parser *p) {
     if (word_takes_options(a->task)) return rest_of_word(p);
     if ((rc = parse_options(p)) != LT_OK || a->help) return rc;
   }
-  if (a->task == SH_WORD_run) {
-    if (p->at == p->argc) return sh_usage("run needs FILE, or - for stdin");
+  if (a->task == SH_WORD_run || a->task == SH_WORD_check) {
+    if (p->at == p->argc)
+      return sh_usage("%s needs FILE, or - for stdin", words[word < 0 ? 0 : word].name);
     a->script = p->argv[p->at++];
     a->argc = p->argc - p->at;
     a->argv = p->argv + p->at;
@@ -276,6 +289,16 @@ static int parse_task(parser *p) {
   a->argv = p->argv + p->at;
   if (a->task == SH_WORD_help && p->at < p->argc)
     return sh_usage("%s: what is '%s' for?", text, p->argv[p->at]);
+  return LT_OK;
+}
+
+/* --json and --ops in front of another word than check. */
+static int check_check(sh_args *a) {
+  int is = a->task == SH_WORD_check;
+  if (!is && (a->json || a->lt.check) && !a->help && !a->version)
+    return sh_usage("%s is an option of tsh check FILE",
+                    a->json ? "--json" : "--ops");
+  if (is && !a->lt.check) a->lt.check = SH_CHECK_OPS;
   return LT_OK;
 }
 
@@ -302,6 +325,7 @@ int sh_args_parse(sh_args *a, int argc, char **argv) {
       (rc = set_threads(a, "TSH_THREADS", threads)) != LT_OK)
     return rc;
   rc = p.at < argc ? parse_task(&p) : LT_OK;
+  if (rc == LT_OK) rc = check_check(a);
   return rc == LT_OK ? check_output(a) : rc;
 }
 

@@ -21,6 +21,8 @@
   X(quiet,       'q', "quiet",       NULL,   "no banner, no progress") \
   X(no_plugins,  0,   "no-plugins",  NULL,   "only the device that is built in") \
   X(plugin_path, 0,   "plugin-path", "DIR",  "look for plugins in DIR first") \
+  X(json,        0,   "json",        NULL,   "of check: errors and costs as JSON") \
+  X(ops,         0,   "ops",         "N",    "of check: it stops after N ops (1000000)") \
   X(seed,        0,   "seed",        "N",    "where random numbers begin") \
   X(threads,     0,   "threads",     "N",    "how many compute at once; else one per processor") \
   X(interactive, 'i', NULL,          NULL,   "a session afterwards, with the globals") \
@@ -33,6 +35,7 @@
 /* X(id, arguments, help): first words that are no scripts. */
 #define SH_WORDS(X) \
   X(run,     "FILE|- [ARGS]", "run a script, - for standard input") \
+  X(check,   "[OPTIONS] FILE [ARGS]", "run a script on shapes only: what is wrong, what it would cost") \
   X(devices, "[--json]",      "list the devices") \
   X(plugins, "[--json]",      "list every plugin file and what became of it") \
   X(ls,      "[--json] FILE...", "list the tensors in data files: names, dtypes, shapes") \
@@ -56,6 +59,7 @@ typedef enum {
 #undef SH_X
 } sh_task;
 
+enum { SH_CHECK_OPS = 1000000 }; /* that tsh check records at most */
 enum { SH_NAME_BYTES = 200 }; /* of a NAME=FILE, at most */
 
 typedef struct {
@@ -66,7 +70,7 @@ typedef struct {
 typedef struct {
   sh_task task;
   lt_options lt;
-  int quiet, version, help, no_history, interactive, no_init;
+  int quiet, version, help, no_history, interactive, no_init, json;
   const char *init;
   const char *seed, *topic;
   const char *output, *format; /* of -o, or NULL */
@@ -114,6 +118,7 @@ enum { SH_NONE, SH_EXPR, SH_NAME, SH_PATH, SH_SETTING };
   X(time,    0,   SH_EXPR, "EXPR",    "one run: time, kernels, plans") \
   X(who,     'w', SH_NONE, "[PATTERN]", "the globals you have made") \
   X(mem,     0,   SH_NONE, "[trim|--all]", "memory of the devices, the largest tensors") \
+  X(check,   0,   SH_PATH, "FILE [ARGS] | EXPR", "shapes, dtypes and devices of a script or a value; computes nothing") \
   X(load,    0,   SH_PATH, "FILE",    "run a script here") \
   X(devices, 'd', SH_NONE, "",        "the devices, * marks the default") \
   X(device,  0,   SH_NONE, "[NAME]",  "the default device, or another one from now on") \

@@ -14,6 +14,7 @@ typedef struct {
   const char *plugin_path; /* or NULL */
   int no_plugins;
   unsigned threads;   /* that compute at once; 0: as many as the machine has */
+  unsigned long long check; /* lt_check_script only: ops at most; 0: no */
   int interactive;    /* chunk names in[1], in[2] ... */
   int quiet;          /* no progress of loops and loads */
   const char *editor; /* what edits lines, for tsh doctor; or NULL */
@@ -38,6 +39,12 @@ void lt_close(lt *l); /* takes NULL */
  * argv. A first line that begins with # is skipped. Errors are printed to
  * err. os.exit leaves the process. */
 int lt_run(lt *l, const char *path, int argc, char **argv, FILE *err);
+/* The same without computing anything, in a state that was opened for it: how
+ * the script errs with shapes, dtypes and devices, and what it would cost. To
+ * stdout; errors and notes to err. json: all to stdout, and what the script
+ * prints to nowhere. LT_OK: no error was found. */
+int lt_check_script(lt *l, const char *path, int argc, char **argv, int json,
+                    FILE *err);
 /* Runs code; print: its values are printed to out as at the prompt. */
 int lt_do(lt *l, const char *code, const char *chunk, int print, FILE *out,
           FILE *err);

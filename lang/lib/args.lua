@@ -256,7 +256,10 @@ end
 -- Positions from 0 of the true elements of a mask, row-major. Counts them, so
 -- what is pending runs.
 function args.places(mask)
-  return core.nonzero0(mask, core.fold("sum", mask):item())
+  local n = core.fold("sum", mask)
+  -- Where no value is known it may be all of them.
+  if core.is_hidden(n) then return core.nonzero0(mask, core.count(mask)) end
+  return core.nonzero0(mask, n:item())
 end
 
 -- x in one axis.

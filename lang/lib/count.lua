@@ -22,8 +22,9 @@ end
 local function ends_of(x, lo, hi)
   if lo == nil and core.count(x) == 0 then return 0.0, 1.0 end
   if lo == nil then
-    lo = fold("min", x):item()
-    hi = fold("max", x):item()
+    local least, most = fold("min", x), fold("max", x)
+    if core.is_hidden(least) then return 0.0, 1.0 end
+    lo, hi = least:item(), most:item()
   end
   if lo ~= lo or hi ~= hi or math.abs(lo) == math.huge
     or math.abs(hi) == math.huge then
