@@ -278,7 +278,8 @@ static int parse_task(parser *p) {
   }
   if (a->task == SH_WORD_run || a->task == SH_WORD_check) {
     if (p->at == p->argc)
-      return sh_usage("%s needs FILE, or - for stdin", words[word < 0 ? 0 : word].name);
+      return sh_usage("%s needs FILE, or - for stdin",
+                      words[word < 0 ? 0 : word].name);
     a->script = p->argv[p->at++];
     a->argc = p->argc - p->at;
     a->argv = p->argv + p->at;

@@ -60,7 +60,7 @@ typedef enum {
 } sh_task;
 
 enum { SH_CHECK_OPS = 1000000 }; /* that tsh check records at most */
-enum { SH_NAME_BYTES = 200 }; /* of a NAME=FILE, at most */
+enum { SH_NAME_BYTES = 200 };    /* of a NAME=FILE, at most */
 
 typedef struct {
   int option; /* SH_OPTION_require, _input, _code or _print */

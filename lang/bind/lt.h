@@ -13,11 +13,11 @@ typedef struct {
   const char *device;      /* default device, or NULL: cpu */
   const char *plugin_path; /* or NULL */
   int no_plugins;
-  unsigned threads;   /* that compute at once; 0: as many as the machine has */
+  unsigned threads; /* that compute at once; 0: as many as the machine has */
   unsigned long long check; /* lt_check_script only: ops at most; 0: no */
-  int interactive;    /* chunk names in[1], in[2] ... */
-  int quiet;          /* no progress of loops and loads */
-  const char *editor; /* what edits lines, for tsh doctor; or NULL */
+  int interactive;          /* chunk names in[1], in[2] ... */
+  int quiet;                /* no progress of loops and loads */
+  const char *editor;       /* what edits lines, for tsh doctor; or NULL */
 } lt_options;
 
 /* How a call ended; the values are the process exit codes. */

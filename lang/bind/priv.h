@@ -354,7 +354,7 @@ void lt_shape_table(lua_State *L, int i); /* pushes a plain list */
 void lt_shape_open(lua_State *L);
 
 /* shapes.c. All but the first do nothing unless tsh check runs. */
-extern const luaL_Reg lt_shapes_functions[]; /* of tsh.core */
+extern const luaL_Reg lt_shapes_functions[];          /* of tsh.core */
 int lt_shapes_hides(const lt *l, const plan_node *n); /* is n not computed? */
 /* The script asks for the value of n; NULL: for one that no check has. */
 void lt_shapes_asked(lua_State *L, const plan_node *n);

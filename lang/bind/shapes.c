@@ -1,7 +1,7 @@
 /* shapes.c - tsh check: a script runs, and nothing is computed. The planner
  * makes every plan and sends none (plan_options.shapes_only); this file says
- * what the script gets where it asks for a value, when it has to stop, and whose
- * fault an error is. lang/lib/shapes.lua tells the user. */
+ * what the script gets where it asks for a value, when it has to stop, and
+ * whose fault an error is. lang/lib/shapes.lua tells the user. */
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,10 +32,17 @@ void lt_shapes_stop(lua_State *L, const char *why) {
 void lt_shapes_count(lua_State *L) {
   lt *l = lt_of(L);
   char text[120];
-  uint64_t n = plan_counters_get(l->plan)->ops + l->shapes.asked * ASKED_OPS;
-  if (!l->shapes.on || n <= l->shapes.limit) return;
-  snprintf(text, sizeof text, "it goes on for more than %llu ops; --ops N allows more",
-           (unsigned long long)l->shapes.limit);
+  uint64_t ops = plan_counters_get(l->plan)->ops, asked = l->shapes.asked;
+  if (!l->shapes.on || ops + asked * ASKED_OPS <= l->shapes.limit) return;
+  if (asked * ASKED_OPS > ops)
+    snprintf(text, sizeof text,
+             "it has asked for %llu values, which check does not compute; "
+             "--ops N goes on longer",
+             (unsigned long long)asked);
+  else
+    snprintf(text, sizeof text,
+             "it has recorded %llu ops; --ops N goes on longer",
+             (unsigned long long)ops);
   stop(L, text);
 }
 
@@ -79,8 +86,9 @@ void lt_shapes_read(lua_State *L, const char *path) {
   was = lua_getfield(L, -1, path) != LUA_TNIL;
   lua_pop(L, 2);
   if (was)
-    lt_shapes_stop(L, lua_pushfstring(L, "it reads %s, which check has not "
-                                         "written",
+    lt_shapes_stop(L, lua_pushfstring(L,
+                                      "it reads %s, which check has not "
+                                      "written",
                                       path));
 }
 

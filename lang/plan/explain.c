@@ -117,8 +117,7 @@ static void explain_launch(graph *gr, const plan_entry *e, uint32_t i,
   explain_kernel_name(m, i, name, sizeof name);
   fprintf(out, "%-3u %-10s %-8s %-8s %-8s ", i + 1, name,
           si(reads, sizeof reads, explain_touched(e, m, 0, nin), "B"),
-          si(writes, sizeof writes, explain_touched(e, m, nin, m->narg),
-             "B"),
+          si(writes, sizeof writes, explain_touched(e, m, nin, m->narg), "B"),
           si(flops, sizeof flops, m->flops, ""));
   if (took) fprintf(out, "%-8s ", time_text(time, sizeof time, took[i]));
   fprintf(out, "%s%s\n", ops, m->update ? "  (in place)" : "");

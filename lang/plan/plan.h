@@ -334,7 +334,7 @@ typedef struct {
 const plan_counters *plan_counters_get(plan *p);
 /* With shapes_only: what would have been sent. */
 typedef struct {
-  uint64_t launches, moves; /* moves: copies between devices */
+  uint64_t launches, moves;           /* moves: copies between devices */
   double flops, read, written, moved; /* all but flops in bytes */
 } plan_estimate;
 const plan_estimate *plan_estimate_get(const plan *p);
