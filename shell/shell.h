@@ -22,7 +22,7 @@
   X(no_plugins,  0,   "no-plugins",  NULL,   "only the device that is built in") \
   X(plugin_path, 0,   "plugin-path", "DIR",  "look for plugins in DIR first") \
   X(json,        0,   "json",        NULL,   "of check: errors and costs as JSON") \
-  X(ops,         0,   "ops",         "N",    "of check: it stops after N ops (1000000)") \
+  X(ops,         0,   "ops",         "N",    "of check: it stops after N ops (2000000)") \
   X(seed,        0,   "seed",        "N",    "where random numbers begin") \
   X(threads,     0,   "threads",     "N",    "how many compute at once; else one per processor") \
   X(interactive, 'i', NULL,          NULL,   "a session afterwards, with the globals") \
@@ -59,7 +59,7 @@ typedef enum {
 #undef SH_X
 } sh_task;
 
-enum { SH_CHECK_OPS = 1000000 }; /* that tsh check records at most */
+enum { SH_CHECK_OPS = 2000000 }; /* that tsh check records at most */
 enum { SH_NAME_BYTES = 200 };    /* of a NAME=FILE, at most */
 
 typedef struct {

@@ -129,12 +129,12 @@ local function bincount(x, opts)
     end
   end
   if core.count(x) > 0 then
-    local least = fold("min", x):item()
+    local least = args.number_of("min", x)
     if least < 1 then
       core.fail(("bincount: %d is no position"):format(least),
         "positions and labels count from 1: labels 0..9 are y + 1")
     end
-    n = math.max(n, fold("max", x):item())
+    n = math.max(n, args.number_of("max", x))
   end
   local none = core.full({ n }, 0, weights.dtype, x.device)
   return core.index_add(none, args.flat(x) - 1, args.flat(weights), 1)

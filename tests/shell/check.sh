@@ -141,6 +141,16 @@ is 'an error of its own after that' "$rc $err" \
 has 'what it got' "$out" "$(printf 'nan\t1\tfalse\tf32[3]\ti64[3,1]')"
 has 'data are known' "$out" "$(printf 'i64[2,2]\n[[1, 3],\n [2, 4]]')"
 has 'it says so' "$out" 'no error, not checked to its end'
+script data.lua <<'END'
+local x = tensor { 1, 3, 3 }
+local n = bincount(x)
+print(n, repeat_interleave(x, tensor { 1, 2, 4 }), x[x:gt(1)]:sum())
+print(histogram(rand(9), 4), multinomial(rand(5), 3))
+print(gradcheck(function(t) return sum(tanh(t)) end, randn(3):f64()))
+END
+check data.lua
+is 'shapes that depend on data' "$rc $err" '0 '
+has 'are those of the data' "$out" "$(printf 'i64[3]\ti64[7]\ti64[]')"
 echo 'assert(1 > 2, "one")' >own.lua
 check own.lua
 is 'one before that is an error' "$rc $(first)" '1 own.lua:1: error: one'
