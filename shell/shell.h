@@ -35,7 +35,7 @@
 /* X(id, arguments, help): first words that are no scripts. */
 #define SH_WORDS(X) \
   X(run,     "FILE|- [ARGS]", "run a script, - for standard input") \
-  X(check,   "[OPTIONS] FILE [ARGS]", "run a script on shapes only: what is wrong, what it would cost") \
+  X(check,   "FILE|- [ARGS]", "run a script on shapes only: what is wrong, what it would cost") \
   X(devices, "[--json]",      "list the devices") \
   X(plugins, "[--json]",      "list every plugin file and what became of it") \
   X(ls,      "[--json] FILE...", "list the tensors in data files: names, dtypes, shapes") \
