@@ -250,6 +250,15 @@ static int keep(sh_args *a, int id, const char *text) {
   return word || bit;
 }
 
+static int set_ops(sh_args *a, const char *text) {
+  char *end;
+  errno = 0;
+  a->lt.check = strtoull(text, &end, 10);
+  if (*text < '0' || *text > '9' || *end || errno || !a->lt.check)
+    return sh_usage("--ops needs a whole number from 1, not '%s'", text);
+  return LT_OK;
+}
+
 static int apply(sh_args *a, int id, const char *text) {
   if (keep(a, id, text)) return LT_OK;
   switch (id) {
@@ -266,6 +275,8 @@ static int apply(sh_args *a, int id, const char *text) {
     return add_step(a, id, text);
   case SH_OPTION_seed:
     return set_seed(a, text);
+  case SH_OPTION_ops:
+    return set_ops(a, text);
   case SH_OPTION_threads:
     return set_threads(a, "--threads", text);
   case SH_OPTION_mem_limit:
@@ -327,7 +338,7 @@ static int parse_options(parser *p) {
 
 /* Words that are made of Lua look at all that follows them themselves. */
 static int word_takes_options(sh_task task) {
-  return task != SH_WORD_run && task != SH_WORD_help;
+  return task != SH_WORD_run && task != SH_WORD_check && task != SH_WORD_help;
 }
 
 static int rest_of_word(parser *p) {
@@ -354,8 +365,10 @@ static int parse_task(parser *p) {
     if (word_takes_options(a->task)) return rest_of_word(p);
     if ((rc = parse_options(p)) != LT_OK || a->help) return rc;
   }
-  if (a->task == SH_WORD_run) {
-    if (p->at == p->argc) return sh_usage("run needs FILE, or - for stdin");
+  if (a->task == SH_WORD_run || a->task == SH_WORD_check) {
+    if (p->at == p->argc)
+      return sh_usage("%s needs FILE, or - for stdin",
+                      words[word < 0 ? 0 : word].name);
     a->script = p->argv[p->at++];
     a->argc = p->argc - p->at;
     a->argv = p->argv + p->at;
@@ -377,6 +390,8 @@ static int check_word(const sh_args *a) {
   if (a->json && !lists && !a->help && !a->version)
     return sh_usage("--json belongs to a word that prints a list, tsh --json "
                     "devices for example");
+  if (a->lt.check && a->task != SH_WORD_check && !a->help && !a->version)
+    return sh_usage("--ops is an option of tsh check FILE");
   if (a->task != SH_WORD_plugin || a->help) return LT_OK;
   if (a->argc == 0 || strcmp(a->argv[0], "test") != 0)
     return sh_usage("plugin needs: test FILE.so%s%s", a->argc ? ", not " : "",
@@ -424,6 +439,7 @@ int sh_args_parse(sh_args *a, int argc, char **argv) {
   if ((rc = read_environment(a)) != LT_OK) return rc;
   rc = p.at < argc ? parse_task(&p) : LT_OK;
   if (rc == LT_OK) rc = check_word(a);
+  if (a->task == SH_WORD_check && !a->lt.check) a->lt.check = SH_CHECK_OPS;
   return rc == LT_OK ? check_output(a) : rc;
 }
 

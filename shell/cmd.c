@@ -49,6 +49,23 @@ static const struct {
     {"apropos", "  In Lua: tsh.apropos(\"norm\")\n"},
     {"device", "  In Lua: tsh.device(\"cpu\")\n"},
     {"devices", "  In Lua: tsh.devices()\n"},
+    {"check",
+     "  A script runs in a state of its own, on shapes only: files are read, "
+     "and\n"
+     "  nothing is computed, written or started. Tensors print as their "
+     "header;\n"
+     "  where the script asks for a value it gets nan, 1 or false, and of a "
+     "mask\n"
+     "  all positions. The first error ends it, as it ends a script. It also "
+     "ends,\n"
+     "  with a note, at an error or assert of the script's own that comes "
+     "after\n"
+     "  such a value, and after 2000000 ops (a value counts as 100 of them). "
+     "What\n"
+     "  lies in the values, as labels beyond the classes, is not checked.\n"
+     "  Of an expression it tells dtype, shape, device and bytes.\n"
+     "  In Lua: tsh.check(function() return softmax(x) end)\n"
+     "  Example: :check train.lua\n"},
     {"load", "  Its globals stay. In Lua: dofile(\"FILE\")\n"},
     {"full", "  On a terminal $PAGER shows it.\n"
              "  Example: :full arange(2000):view(100, 20)\n"},
@@ -293,6 +310,45 @@ static int run_time(call *c) { return run_lua(c, "time"); }
 static int run_who(call *c) { return run_lua(c, "who"); }
 static int run_mem(call *c) { return run_lua(c, "mem"); }
 static int run_load(call *c) { return run_lua(c, "load"); }
+/* A script is checked in a state of its own, which keeps it apart from the
+ * values of this one. */
+static int check_file(call *c, char **word, int n) {
+  lt_options options = c->place->args->lt;
+  char text[1200];
+  lt *own;
+  int rc;
+  options.check = SH_CHECK_OPS;
+  options.device = lt_device(c->l);
+  rc = lt_open(&options, &own, text, sizeof text);
+  if (rc != LT_OK) {
+    fprintf(stderr, "error: %s\n", text);
+    return rc;
+  }
+  sh_run_begin(own, 0);
+  rc = lt_check_script(own, word[0], n - 1, word + 1, 0, stderr);
+  sh_run_end();
+  lt_close(own);
+  return rc;
+}
+
+static int run_check(call *c) {
+  enum { WORDS = 32 };
+  char *copy = strdup(c->rest), *word[WORDS + 1];
+  int n = 0, rc = LT_NOMEM;
+  size_t length;
+  if (!copy) return rc;
+  for (char *at = strtok(copy, " \t"); at && n < WORDS;
+       at = strtok(NULL, " \t"))
+    word[n++] = at;
+  length = n ? strlen(word[0]) : 0;
+  if (n && (access(word[0], F_OK) == 0 ||
+            (length > 4 && strcmp(word[0] + length - 4, ".lua") == 0)))
+    rc = check_file(c, word, n);
+  else
+    rc = run_lua(c, "check");
+  free(copy);
+  return rc;
+}
 static int run_stats(call *c) { return run_lua(c, "stats"); }
 static int run_set(call *c) { return run_lua(c, "set"); }
 static int run_unset(call *c) { return run_lua(c, "unset"); }

@@ -102,6 +102,14 @@ static int run_step(lt *l, const sh_step *step) {
   return rc;
 }
 
+static int check_script(lt *l, const sh_args *a) {
+  int rc;
+  sh_run_begin(l, 1);
+  rc = lt_check_script(l, a->script, a->argc, a->argv, a->json, stderr);
+  sh_run_end();
+  return rc;
+}
+
 static int run_script(lt *l, const sh_args *a) {
   int rc;
   if (a->bare && access(a->script, F_OK) != 0 && strcmp(a->script, "-") != 0) {
@@ -163,6 +171,8 @@ static int perform(lt **pl, const sh_args *a) {
     rc = run_script(l, a);
     if (rc == LT_OK) rc = output(l, a, "output");
     return a->interactive && rc != LT_USAGE ? sh_session(pl, a) : rc;
+  case SH_WORD_check:
+    return check_script(l, a);
   case SH_WORD_completions:
     return sh_pages(a->argc == 1 ? a->argv[0] : "", stdout);
   case SH_WORD_help:

@@ -24,6 +24,7 @@
   X(json,        0,   "json",        NULL,   "lists as JSON, of words that print lists") \
   X(no_plugins,  0,   "no-plugins",  NULL,   "only the device that is built in") \
   X(plugin_path, 0,   "plugin-path", "DIR",  "look for plugins in DIR first") \
+  X(ops,         0,   "ops",         "N",    "of check: it stops after N ops (2000000)") \
   X(seed,        0,   "seed",        "N",    "where random numbers begin") \
   X(threads,     0,   "threads",     "N",    "how many compute at once; else one per processor") \
   X(mem_limit,   0,   "mem-limit",   "SIZE", "bytes of tensors on the cpu at most: 512M, 2G") \
@@ -38,6 +39,7 @@
 /* X(id, arguments, help): first words that are no scripts. */
 #define SH_WORDS(X) \
   X(run,     "FILE|- [ARGS]", "run a script, - for standard input") \
+  X(check,   "FILE|- [ARGS]", "run a script on shapes only: what is wrong, what it would cost") \
   X(devices, "[--json]",      "list the devices") \
   X(plugins, "[--json]",      "list every plugin file and what became of it") \
   X(ls,      "[--json] FILE...", "list the tensors in data files: names, dtypes, shapes") \
@@ -62,7 +64,8 @@ typedef enum {
 #undef SH_X
 } sh_task;
 
-enum { SH_NAME_BYTES = 200 }; /* of a NAME=FILE, at most */
+enum { SH_CHECK_OPS = 2000000 }; /* that tsh check records at most */
+enum { SH_NAME_BYTES = 200 };    /* of a NAME=FILE, at most */
 
 typedef struct {
   int option; /* SH_OPTION_require, _input, _code or _print */
@@ -132,6 +135,7 @@ enum { SH_NONE, SH_EXPR, SH_NAME, SH_PATH, SH_SETTING };
   X(time,    0,   SH_EXPR, "EXPR",    "one run: time, kernels, plans") \
   X(who,     'w', SH_NONE, "[PATTERN]", "the globals you have made") \
   X(mem,     0,   SH_NONE, "[trim|--all]", "memory of the devices, the largest tensors") \
+  X(check,   0,   SH_PATH, "FILE [ARGS] | EXPR", "shapes, dtypes and devices of a script or a value; computes nothing") \
   X(load,    0,   SH_PATH, "FILE",    "run a script here") \
   X(run,     0,   SH_PATH, "FILE [ARGS]", "run a script by itself: this session stays as it is") \
   X(edit,    0,   SH_PATH, "[FILE|N]", "edit an entry, or a file, and run it") \

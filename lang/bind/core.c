@@ -431,5 +431,6 @@ int lt_open_tsh_core(lua_State *L) {
   luaL_setfuncs(L, lt_core_calls, 0);
   luaL_setfuncs(L, lt_core_back, 0);
   luaL_setfuncs(L, lt_feed_functions, 0);
+  luaL_setfuncs(L, lt_shapes_functions, 0);
   return 1;
 }

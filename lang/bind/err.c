@@ -239,6 +239,10 @@ tsh_status lt_status_of(lua_State *L, int index) {
   return code;
 }
 
+void lt_push_raised(lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &last_key);
+}
+
 int lt_fail(lua_State *L, const char *hint, const char *format, ...) {
   parts p = {.hint = hint, .code = TSH_EINVAL};
   int nargs = lua_gettop(L);

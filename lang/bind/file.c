@@ -36,6 +36,7 @@ int lt_file_open(lua_State *L) {
   int format = file_format_find(luaL_optstring(L, 3, ""));
   file **held = push_handle(L);
   tsh_err err = {.size = sizeof err};
+  lt_shapes_read(L, path);
   if (file_open(path, format, dev_cancel_word(lt_of(L)->devices), held, &err) !=
       TSH_OK)
     return lt_raise_as(L, who, &err, NULL);

@@ -194,6 +194,7 @@ tsh_status lt_demand(lua_State *L, plan_node *const *nodes, int n, int flags,
   else
     lt_drain(l);
   rc = plan_demand(l->plan, nodes, n, flags, err);
+  lt_shapes_count(L);
   if (rc == TSH_ENOMEM) {
     lt_collect(L);
     rc = plan_demand(l->plan, nodes, n, flags | PLAN_EXACT | PLAN_LAST, err);
@@ -207,6 +208,7 @@ tsh_status lt_read(lua_State *L, plan_node *n, void *host, tsh_err *err) {
   err->size = sizeof *err;
   if (rc != TSH_OK) return rc;
   rc = plan_read(p, n, host, 0, err);
+  lt_shapes_asked(L, n);
   if (rc != TSH_ENOMEM) return rc;
   lt_collect(L);
   return plan_read(p, n, host, PLAN_EXACT | PLAN_LAST, err);

@@ -35,7 +35,8 @@ static int open_devices(lt *l, const lt_options *options, char *text,
                          .no_plugins = options->no_plugins,
                          .threads = options->threads,
                          .memory = options->memory};
-  plan_options checks = {.verify = LT_VERIFY};
+  plan_options checks = {.verify = LT_VERIFY,
+                         .shapes_only = options->check != 0};
   tsh_err err = {.size = sizeof err};
   int code = say(dev_set_new(&devices, &l->devices, &err), &err, text, size);
   if (code != LT_OK) return code;
@@ -60,9 +61,11 @@ int lt_open(const lt_options *options, lt **out, char *text, size_t size) {
   if (l && (l->session = calloc(1, sizeof(lt_session)))) {
     lt_session_of(l)->number = 1;
     lt_settings_init(&lt_session_of(l)->set);
-    l->quiet = options->quiet;
+    l->quiet = options->quiet || options->check;
     l->verbose = options->verbose;
     l->color = options->color;
+    l->shapes.on = options->check != 0;
+    l->shapes.limit = options->check;
     lt_session_of(l)->editor = options->editor;
     lt_log_open(l, options);
     code = open_devices(l, options, text, size);
@@ -110,9 +113,11 @@ static double now(void) {
 
 double lt_seconds(const lt *l) { return now() - lt_session_of(l)->begun; }
 
-static int code_of(lua_State *L, int status) {
-  tsh_status why = lt_status_of(L, -1);
+int lt_code_of(lua_State *L, int status) {
+  tsh_status why;
   const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
+  if (status == LUA_OK) return LT_OK;
+  why = lt_status_of(L, -1);
   if (status == LUA_ERRMEM || why == TSH_ENOMEM) return LT_NOMEM;
   /* Lua's own message, caught and raised again. */
   if (strcmp(text, "not enough memory") == 0) return LT_NOMEM;
@@ -140,11 +145,12 @@ int lt_protect(lt *l, lua_CFunction body, void *ud, int form, FILE *err) {
   lua_pushcfunction(L, lt_note_callers);
   lua_pushcfunction(L, body);
   lua_pushlightuserdata(L, ud);
+  plan_refuse(l->plan, 0); /* an interrupted tsh.check left it on */
   lt_interrupt_begin(l);
   status = lua_pcall(L, 1, 0, base);
   lt_bar_clear(l);
   if (status != LUA_OK) {
-    code = code_of(L, status);
+    code = lt_code_of(L, status);
     lt_report(l, form, err);
   } else if (l->interrupted) { /* just as it ended */
     lua_pushliteral(L, "interrupted");
@@ -177,12 +183,6 @@ void lt_keep_value(lua_State *L, int first) {
 
 /* ---- scripts ------------------------------------------------------------- */
 
-typedef struct {
-  const char *path;
-  int argc, usage;
-  char **argv;
-} script;
-
 /* Pushes all of stdin; a first line that begins with # becomes empty. */
 static const char *push_stdin(lua_State *L, size_t *size) {
   luaL_Buffer b;
@@ -210,8 +210,8 @@ static int load_script(lua_State *L, const char *path) {
   return luaL_loadbuffer(L, text, size, "=stdin");
 }
 
-static int run_script(lua_State *L) {
-  script *s = lua_touserdata(L, 1);
+int lt_run_script(lua_State *L) {
+  lt_script *s = lua_touserdata(L, 1);
   int status, keep;
   char why[4400];
   luaL_checkstack(L, s->argc + 10, "too many arguments");
@@ -240,9 +240,9 @@ static int run_script(lua_State *L) {
 }
 
 int lt_run(lt *l, const char *path, int argc, char **argv, FILE *err) {
-  script s = {path, argc, 0, argv};
+  lt_script s = {path, argc, 0, argv};
   int code;
   if (strcmp(path, "-") == 0) lt_session_of(l)->stdin_taken = 1;
-  code = lt_protect(l, run_script, &s, LT_SCRIPT, err);
+  code = lt_protect(l, lt_run_script, &s, LT_SCRIPT, err);
   return s.usage ? LT_USAGE : code;
 }

@@ -15,6 +15,7 @@ typedef struct {
   int no_plugins;
   unsigned threads; /* that compute at once; 0: as many as the machine has */
   unsigned long long memory; /* bytes of tensors on the cpu; 0: no limit */
+  unsigned long long check;  /* lt_check_script only: ops at most; 0: no */
   int interactive;           /* chunk names in[1], in[2] ... */
   int quiet;                 /* no progress of loops and loads */
   int verbose;        /* a log on stderr, and the whole stack of errors */
@@ -44,6 +45,12 @@ void lt_close(lt *l); /* takes NULL */
  * argv. A first line that begins with # is skipped. Errors are printed to
  * err. os.exit leaves the process. */
 int lt_run(lt *l, const char *path, int argc, char **argv, FILE *err);
+/* The same without computing anything, in a state that was opened for it: how
+ * the script errs with shapes, dtypes and devices, and what it would cost. To
+ * stdout; errors and notes to err. json: all to stdout, and what the script
+ * prints to nowhere. LT_OK: no error was found. */
+int lt_check_script(lt *l, const char *path, int argc, char **argv, int json,
+                    FILE *err);
 /* Runs code; print: its values are printed to out as at the prompt. */
 int lt_do(lt *l, const char *code, const char *chunk, int print, FILE *out,
           FILE *err);

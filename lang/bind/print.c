@@ -209,7 +209,8 @@ static const void *fetch(lua_State *L, int i, layout *look,
   if (look->count == 0) return cells;
   if (look->shortened)
     fetch_boxes(L, x, look, cells);
-  else if (lt_read(L, x, cells, &err) != TSH_OK)
+  else if (!lt_shapes_hides(lt_of(L), x) &&
+           lt_read(L, x, cells, &err) != TSH_OK)
     lt_raise_demand(L, &err);
   return cells;
 }
@@ -225,7 +226,9 @@ static int write_header(lua_State *L, int i, FILE *out) {
 void lt_print_tensor(lua_State *L, int i, const lt_screen *screen, FILE *out) {
   layout look;
   const void *cells = fetch(L, i, &look, screen);
-  if (layout_write(&look, cells, write_header(L, i, out), out)) {
+  if (lt_shapes_hides(lt_of(L), lt_tensor_get(L, i))) {
+    write_header(L, i, out);
+  } else if (layout_write(&look, cells, write_header(L, i, out), out)) {
     fputs(screen->dim ? "\n\033[2m" : "\n", out);
     layout_size(&look, screen->width, out);
     if (screen->dim) fputs("\033[0m", out);
@@ -241,12 +244,15 @@ void lt_print_short(lua_State *L, int i, int room, FILE *out) {
   room -= write_header(L, i, out);
   if (plan_shape_of(lt_tensor_get(L, i))->count > LT_SHORT_MAX) return;
   cells = fetch(L, i, &look, &wide);
-  sheet = lt_sheet_new(L);
-  layout_inline(&look, cells, sheet->out);
-  lt_sheet_close(L, sheet);
-  if (sheet->size <= (size_t)(room > 0 ? room : 0))
-    fwrite(sheet->text, 1, sheet->size, out);
-  lua_pop(L, 2);
+  if (!lt_shapes_hides(lt_of(L), lt_tensor_get(L, i))) {
+    sheet = lt_sheet_new(L);
+    layout_inline(&look, cells, sheet->out);
+    lt_sheet_close(L, sheet);
+    if (sheet->size <= (size_t)(room > 0 ? room : 0))
+      fwrite(sheet->text, 1, sheet->size, out);
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
 }
 
 int lt_tostring(lua_State *L) {
@@ -311,12 +317,13 @@ static void repr_options(const plan_node *x, int dtype_differs, FILE *out) {
   fputc('}', out);
 }
 
+/* cells NULL: nobody knows them. */
 static void repr_write(const plan_node *x, const void *cells, FILE *out) {
   const plan_shape *shape = plan_shape_of(x);
   int dtype = plan_dtype_of(x);
   layout l = {.rank = (int)shape->rank, .dtype = dtype};
   memcpy(l.dim, shape->dim, sizeof l.dim);
-  if (shape->count == 0) {
+  if (shape->count == 0 || !cells) {
     fputs("zeros(", out);
     for (int i = 0; i < l.rank; i++)
       fprintf(out, i ? ", %lld" : "%lld", (long long)l.dim[i]);
@@ -332,14 +339,17 @@ static void repr_write(const plan_node *x, const void *cells, FILE *out) {
 
 int lt_repr(lua_State *L) {
   plan_node *x = lt_tensor_get(L, 1);
+  int hidden = lt_shapes_hides(lt_of(L), x);
   size_t bytes =
       (size_t)plan_shape_of(x)->count * plan_dtype_bytes(plan_dtype_of(x));
-  void *cells = lua_newuserdatauv(L, bytes + 1, 0);
+  void *cells = lua_newuserdatauv(L, hidden ? 1 : bytes + 1, 0);
   tsh_err err = {.size = sizeof err};
   lt_sheet *s;
-  if (bytes && lt_read(L, x, cells, &err) != TSH_OK) lt_raise_demand(L, &err);
+  if (hidden ? lt_demand(L, &x, 1, 0, &err) != TSH_OK
+             : bytes && lt_read(L, x, cells, &err) != TSH_OK)
+    lt_raise_demand(L, &err);
   s = lt_sheet_new(L);
-  repr_write(x, cells, s->out);
+  repr_write(x, hidden ? NULL : cells, s->out);
   lt_sheet_close(L, s);
   lua_pushlstring(L, s->text, s->size);
   return 1;

@@ -91,6 +91,13 @@ struct lt {
     int drawn;           /* the terminal's last line is ours */
     int64_t begun, seen; /* of a load: ms */
   } bar;
+  struct {
+    int on;                        /* tsh check runs: see shapes.c */
+    uint64_t limit, asked;         /* ops at most; values not computed */
+    uint32_t asked_at, stopped_at; /* sites; asked_at: of the first one
+                                      that is no float, which nan would be */
+    char why[160];                 /* it stopped, or "" */
+  } shapes;
   void *session; /* lt.c's own: entry number, print settings ... */
 };
 
@@ -177,6 +184,7 @@ int lt_fail(lua_State *L, const char *hint, const char *format, ...);
 /* What lt_raise was last given, when the value at index is that error; else 0
  * (TSH_ENOMEM: exit 4, TSH_ECANCELLED: interrupted, TSH_ENODEV: exit 3). */
 tsh_status lt_status_of(lua_State *L, int index);
+void lt_push_raised(lua_State *L); /* the text of that error, or nil */
 /* The nearest of a NULL-ended list within a small edit distance, or NULL. */
 const char *lt_nearest(const char *word, const char *const *names);
 
@@ -373,6 +381,16 @@ void lt_seed_by_clock(lt *l);
 const plan_shape *lt_shape_test(lua_State *L, int i);
 void lt_shape_table(lua_State *L, int i); /* pushes a plain list */
 void lt_shape_open(lua_State *L);
+
+/* shapes.c. All but the first do nothing unless tsh check runs. */
+extern const luaL_Reg lt_shapes_functions[];          /* of tsh.core */
+int lt_shapes_hides(const lt *l, const plan_node *n); /* is n not computed? */
+/* The script asks for the value of n; NULL: for one that no check has. */
+void lt_shapes_asked(lua_State *L, const plan_node *n);
+void lt_shapes_count(lua_State *L); /* stops after so many ops */
+void lt_shapes_write(lua_State *L, const char *path); /* it would write path */
+void lt_shapes_read(lua_State *L, const char *path);  /* which is not there */
+void lt_shapes_stop(lua_State *L, const char *why);   /* raises */
 
 /* table.c */
 void lt_functions_open(lua_State *L, int globals, int methods, int own);

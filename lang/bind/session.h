@@ -37,6 +37,14 @@ enum { LT_SCRIPT, LT_ENTRY }; /* how an error names its place */
 /* Calls body(ud) with everything that a user's code needs around it: reports
  * an error to err, ends an interrupt. An LT code. */
 int lt_protect(lt *l, lua_CFunction body, void *ud, int form, FILE *err);
+int lt_code_of(lua_State *L, int status); /* of the error on top */
+/* A script: the light userdata that lt_run_script, a body, takes. */
+typedef struct {
+  const char *path;
+  int argc, usage; /* usage: it could not be opened */
+  char **argv;
+} lt_script;
+int lt_run_script(lua_State *L);
 double lt_seconds(const lt *l); /* since lt_protect was called */
 
 /* The values from index first are what was asked for by lt_keep. */

@@ -25,6 +25,7 @@ static void push_op_runs(lua_State *L, const dev *d) {
 static int tsh_counters(lua_State *L) {
   lt *l = lt_of(L);
   const plan_counters *c = plan_counters_get(l->plan);
+  lt_shapes_asked(L, NULL); /* those of a check are not those of a run */
   lua_newtable(L);
 #define COUNTER_X(name, doc)                                                   \
   lua_pushinteger(L, (lua_Integer)c->name);                                    \

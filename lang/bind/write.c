@@ -63,6 +63,7 @@ static void describe(lua_State *L, job *j, file_item *item) {
   if (most > ((uint64_t)1 << 44))
     lt_fail(L, NULL, "%I bytes do not fit the memory of Lua",
             (LUAI_UACINT)most);
+  if (lt_of(L)->shapes.on) most = 0; /* nothing is written */
   j->cells = lua_newuserdatauv(L, (size_t)most + 1, 0);
 }
 
@@ -129,6 +130,10 @@ int lt_file_write(lua_State *L) {
   j->content.note = push_texts(L, 7, 2 * j->content.nnote);
   j->content.header = push_texts(L, 8, j->content.nheader);
   demand(L, j);
+  if (lt_of(L)->shapes.on) {
+    lt_shapes_write(L, path);
+    return 0;
+  }
   rc = file_create(path, &j->content, dev_cancel_word(lt_of(L)->devices),
                    &j->out, &err);
   if (rc == TSH_OK) rc = put_all(L, j, &err);

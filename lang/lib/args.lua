@@ -256,7 +256,32 @@ end
 -- Positions from 0 of the true elements of a mask, row-major. Counts them, so
 -- what is pending runs.
 function args.places(mask)
-  return core.nonzero0(mask, core.fold("sum", mask):item())
+  local n = core.fold("sum", mask)
+  -- Where no value is known it may be all of them.
+  if core.is_hidden(n) then return core.nonzero0(mask, core.count(mask)) end
+  return core.nonzero0(mask, n:item())
+end
+
+-- What tsh check finds of x without a kernel, where it knows x: data.
+local KNOWN = 1000000
+local FOLDS = { sum = function(a, b) return a + b end, min = math.min,
+  max = math.max }
+
+local function fold_known(op, x)
+  local t = x:reshape({ core.count(x) }):table()
+  local v = t[1]
+  for i = 2, #t do v = FOLDS[op](v, t[i]) end
+  return v
+end
+
+-- The sum, the least or the largest element, as a number.
+function args.number_of(op, x)
+  local n, count = core.fold(op, x), core.count(x)
+  if core.is_hidden(n) and count > 0 and count <= KNOWN
+    and not core.is_hidden(x) then
+    return fold_known(op, x)
+  end
+  return n:item()
 end
 
 -- x in one axis.

@@ -189,6 +189,28 @@ function command.type(rest)
   for i = 1, values.n do print(twins.type(values[i])) end
 end
 
+-- ---- :check ----------------------------------------------------------------
+
+--- tsh.check(f, ...): calls f and computes nothing, not even where f asks for a
+--- value: that is an error. What tsh.type says of each result, as a list.
+--- tsh check FILE checks a whole script.
+--- Example: tsh.check(function() return zeros(2, 3) + 1 end)[1]
+function twins.check(f, ...)
+  core.refuse(true)
+  local results = table.pack(pcall(f, ...))
+  core.refuse(false)
+  if not results[1] then error(results[2], 0) end
+  local list = {}
+  for i = 2, results.n do list[i - 1] = twins.type(results[i]) end
+  return list
+end
+
+function command.check(rest)
+  local f = load_expression("check", need("check", rest,
+    "a file or an expression"))
+  for _, text in ipairs(twins.check(f)) do print(text) end
+end
+
 -- ---- :who, :mem ------------------------------------------------------------
 
 local STANDARD = {}

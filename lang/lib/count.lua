@@ -22,8 +22,9 @@ end
 local function ends_of(x, lo, hi)
   if lo == nil and core.count(x) == 0 then return 0.0, 1.0 end
   if lo == nil then
-    lo = fold("min", x):item()
-    hi = fold("max", x):item()
+    local least, most = fold("min", x), fold("max", x)
+    if core.is_hidden(least) then return 0.0, 1.0 end
+    lo, hi = least:item(), most:item()
   end
   if lo ~= lo or hi ~= hi or math.abs(lo) == math.huge
     or math.abs(hi) == math.huge then
@@ -128,12 +129,12 @@ local function bincount(x, opts)
     end
   end
   if core.count(x) > 0 then
-    local least = fold("min", x):item()
+    local least = args.number_of("min", x)
     if least < 1 then
       core.fail(("bincount: %d is no position"):format(least),
         "positions and labels count from 1: labels 0..9 are y + 1")
     end
-    n = math.max(n, fold("max", x):item())
+    n = math.max(n, args.number_of("max", x))
   end
   local none = core.full({ n }, 0, weights.dtype, x.device)
   return core.index_add(none, args.flat(x) - 1, args.flat(weights), 1)

@@ -205,6 +205,7 @@ local function check_chances(p, k, replacement)
   if core.count(p) == 0 then return end
   local good = fold("all", p:ge(0) & p:isfinite())
     & fold("all", fold("sum", p, { #p.shape }):gt(0))
+  if core.is_hidden(good) then return end
   if not good:item() then
     core.fail("multinomial: chances are finite, not below 0, and not all 0")
   end

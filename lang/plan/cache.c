@@ -17,6 +17,10 @@ typedef struct plan_program {
 
 static void program_unref(plan *p, program *x);
 
+/* What stands for a compiled program when shapes_only. */
+static char uncompiled;
+#define UNCOMPILED ((tsh_prog *)(void *)&uncompiled)
+
 struct plan_cache {
   plan_entry *bucket[BUCKETS];
   plan_entry *newest, *oldest;
@@ -125,7 +129,7 @@ static void program_unref(plan *p, program *x) {
   at = &p->cache->program[x->hash % BUCKETS];
   while (*at != x) at = &(*at)->next;
   *at = x->next;
-  dev_drop(x->d, x->prog);
+  if (x->prog != UNCOMPILED) dev_drop(x->d, x->prog);
   plan_release(x);
 }
 
@@ -146,12 +150,14 @@ tsh_status cache_program(plan *p, dev *d, const tsh_kernel *k, made_launch *m,
       return TSH_OK;
     }
   hashed.hash = x->hash;
-  rc = dev_compile(d, &hashed, &x->prog, err);
+  x->prog = UNCOMPILED;
+  rc = TSH_OK;
+  if (!p->options.shapes_only) rc = dev_compile(d, &hashed, &x->prog, err);
   if (rc != TSH_OK) {
     plan_release(x);
     return rc;
   }
-  p->counters.programs++;
+  p->counters.programs += !p->options.shapes_only;
   x->refs = 1;
   x->next = *at;
   *at = x;

@@ -79,7 +79,7 @@ static tsh_status from_host(plan *p, dev *d, int dtype, const plan_shape *shape,
     return dev_fail(err, TSH_EINVAL, "tensor: %s has no %s", dev_name(d),
                     plan_dtype_name(dtype));
   if (node_device(p, d, err) == UINT32_MAX) return TSH_ENOMEM;
-  if (bytes && !(b = buf_new(p, d, bytes, err))) return TSH_ENOMEM;
+  if (bytes && !(b = buf_new_filled(p, d, bytes, err))) return TSH_ENOMEM;
   if (bytes && fill) TRY(fill_buf(d, b, bytes, fill, ud, err));
   if (bytes && !fill) TRY(dev_write(d, b->buf, 0, ud, bytes, err));
   p->counters.bytes_uploaded += bytes;

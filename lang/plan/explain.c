@@ -11,10 +11,8 @@ static const char *si(char *text, size_t size, double v, const char *unit) {
   return text;
 }
 
-/* Bytes of the distinct values that arguments first..last-1 touch: at most the
- * value, at most what the points can reach. */
-static double touched(const plan_entry *e, const made_launch *m, uint32_t first,
-                      uint32_t last) {
+double explain_touched(const plan_entry *e, const made_launch *m,
+                       uint32_t first, uint32_t last) {
   double sum = 0;
   for (uint32_t i = first; i < last; i++) {
     uint32_t v = m->arg[i].value;
@@ -118,8 +116,8 @@ static void explain_launch(graph *gr, const plan_entry *e, uint32_t i,
   explain_ops(m, ops, sizeof ops);
   explain_kernel_name(m, i, name, sizeof name);
   fprintf(out, "%-3u %-10s %-8s %-8s %-8s ", i + 1, name,
-          si(reads, sizeof reads, touched(e, m, 0, nin), "B"),
-          si(writes, sizeof writes, touched(e, m, nin, m->narg), "B"),
+          si(reads, sizeof reads, explain_touched(e, m, 0, nin), "B"),
+          si(writes, sizeof writes, explain_touched(e, m, nin, m->narg), "B"),
           si(flops, sizeof flops, m->flops, ""));
   if (took) fprintf(out, "%-8s ", time_text(time, sizeof time, took[i]));
   fprintf(out, "%s%s\n", ops, m->update ? "  (in place)" : "");

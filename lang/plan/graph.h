@@ -295,6 +295,10 @@ void explain_entry(graph *gr, const plan_entry *e, const double *took,
                    int flags, FILE *out);
 void explain_kernel_name(const made_launch *m, uint32_t i, char *text,
                          size_t size);
+/* Bytes of the distinct values that arguments first..last-1 of a launch touch:
+ * at most the value, at most what the points can reach. */
+double explain_touched(const plan_entry *e, const made_launch *m,
+                       uint32_t first, uint32_t last);
 void explain_ops(const made_launch *m, char *text, size_t size);
 void explain_dot(graph *gr, const plan_entry *e, FILE *out);
 void source_launch(const made_launch *m, FILE *out); /* source.c */
@@ -309,6 +313,13 @@ tsh_status run_entry(plan *p, plan_trace *t, plan_entry *e, run_result *r,
 tsh_status run_isolated(plan *p, plan_trace *t, plan_entry *e, run_result *r,
                         double *took, tsh_err *err);
 void scratch_free(plan *p);
+/* estimate.c: instead of sending a plan its launches are counted, and what they
+ * would overwrite is unknown from then on. */
+void estimate_entry(plan *p, plan_trace *t, const plan_entry *e);
+void estimate_fill(const plan_node *x, void *host); /* see plan_read */
+/* Reads a known view that is not row-major, without a kernel. */
+tsh_status estimate_gather(plan *p, const plan_node *x, void *host,
+                           tsh_err *err);
 /* verify.c: 0 and a text when the graph breaks a rule */
 int verify_graph(const graph *gr, char *text, size_t size);
 int verify_groups(graph *gr, char *text, size_t size);

@@ -142,13 +142,14 @@ void error_unref(plan_error *e) {
 }
 
 /* ---- buffers ------------------------------------------------------------ */
-plan_buf *buf_new(plan *p, dev *d, uint64_t bytes, tsh_err *err) {
+static plan_buf *new_buf(plan *p, dev *d, uint64_t bytes, int hollow,
+                         tsh_err *err) {
   plan_buf *b = plan_alloc(sizeof *b);
   if (!b) {
     plan_nomem(err, "a buffer");
     return NULL;
   }
-  if (dev_alloc(d, bytes, &b->buf, err) != TSH_OK) {
+  if (!hollow && dev_alloc(d, bytes, &b->buf, err) != TSH_OK) {
     plan_release(b);
     return NULL;
   }
@@ -163,10 +164,23 @@ plan_buf *buf_new(plan *p, dev *d, uint64_t bytes, tsh_err *err) {
   return b;
 }
 
+plan_buf *buf_new(plan *p, dev *d, uint64_t bytes, tsh_err *err) {
+  return new_buf(p, d, bytes, p->options.shapes_only, err);
+}
+
+plan_buf *buf_new_filled(plan *p, dev *d, uint64_t bytes, tsh_err *err) {
+  return new_buf(p, d, bytes, 0, err);
+}
+
+void buf_empty(plan_buf *b) {
+  if (b->buf) dev_free(b->d, b->buf);
+  b->buf = NULL;
+}
+
 void buf_unref(plan *p, plan_buf *b) {
   if (!b || --b->refs > 0) return;
   p->counters.bytes_live -= b->bytes;
-  dev_free(b->d, b->buf);
+  buf_empty(b);
   plan_release(b);
 }
 
@@ -197,6 +211,10 @@ int plan_dtype_of(const plan_node *n) { return n->dtype; }
 dev *plan_dev_of(const plan_node *n) { return n->d; }
 uint32_t plan_site_of(const plan_node *n) { return n->site; }
 int plan_is_ready(const plan_node *n) { return n->state == NODE_READY; }
+
+int plan_is_known(const plan_node *n) {
+  return n->state == NODE_READY && (!n->shape->count || n->buf->buf);
+}
 
 const tsh_err *plan_error_of(const plan_node *n) {
   return n->state == NODE_FAILED ? &n->error->err : NULL;

@@ -30,6 +30,8 @@ typedef struct {
 typedef struct {
   int unfused;          /* one kernel per op (tests, error isolation) */
   int verify;           /* check the graph between passes */
+  int shapes_only;      /* plans are made, but nothing is compiled, run or
+                           stored: see plan_is_known */
   uint64_t cache_bytes; /* plan cache limit; 0: 64 MiB */
   FILE *dump;           /* every plan that is made is explained here; NULL */
 } plan_options;
@@ -49,6 +51,8 @@ int plan_is_filled(const plan_node *n, double *value);
 dev *plan_dev_of(const plan_node *n);
 uint32_t plan_site_of(const plan_node *n); /* see plan_at */
 int plan_is_ready(const plan_node *n);     /* its elements exist */
+/* Has its elements: ready, and not just as shapes_only makes it ready. */
+int plan_is_known(const plan_node *n);
 /* The error of a failed node (borrowed), or NULL. */
 const tsh_err *plan_error_of(const plan_node *n);
 
@@ -255,9 +259,12 @@ int plan_wants_cut(const plan *p);
  * pass PLAN_EXACT. */
 int plan_wants_collect(const plan *p);
 /* Demands x, then copies its elements row-major to host (bytes = count *
- * dtype bytes). */
+ * dtype bytes). Those of a value that is not known are nan, 1 or false. */
 tsh_status plan_read(plan *p, plan_node *x, void *host, int flags,
                      tsh_err *err);
+/* Until it is off again a demand of what is not ready fails with TSH_EINVAL and
+ * changes nothing; n 0 is passed over. */
+void plan_refuse(plan *p, int on);
 uint32_t plan_error_site(const plan *p); /* of the last error returned */
 /* Failed since the last call of this function and not demanded: count. */
 uint32_t plan_failures(plan *p);
@@ -341,6 +348,12 @@ typedef struct {
 #undef PLAN_X
 } plan_counters;
 const plan_counters *plan_counters_get(plan *p);
+/* With shapes_only: what would have been sent. */
+typedef struct {
+  uint64_t launches, moves;           /* moves: copies between devices */
+  double flops, read, written, moved; /* all but flops in bytes */
+} plan_estimate;
+const plan_estimate *plan_estimate_get(const plan *p);
 /* Executions of op on the device with this dev_id. */
 uint64_t plan_op_runs(const plan *p, int op, uint32_t device);
 /* Gives cached memory (scratch, plans beyond the last) back. */

@@ -59,7 +59,7 @@ typedef struct plan_buf {
   uint32_t epoch, leaf; /* newest leaf on it in the trace of that epoch */
   uint32_t unheld, pad; /* owners that only the trace knows, while planning */
   dev *d;
-  tsh_buf *buf;
+  tsh_buf *buf; /* NULL: shapes_only, it only counts */
   uint64_t bytes;
 } plan_buf;
 
@@ -170,11 +170,12 @@ struct plan {
   uint32_t ndevice, device_cap;
   plan_options options;
   plan_counters counters;
+  plan_estimate estimate;
   uint64_t *op_runs; /* [ndevice][TSH_NOPS] */
 
   plan_trace trace;
   uint32_t epoch, site, last_cut_site;
-  int running, wants_cut;
+  int running, wants_cut, refuse;
   int first; /* what is recorded now begins the trace */
   dev *seen; /* device of the last op, and what its limits say */
   uint64_t seen_budget;
@@ -223,6 +224,9 @@ void node_set_failed(plan *p, plan_node *n, plan_error *e /* shared */);
 plan_error *error_new(const tsh_err *err, uint32_t site);
 void error_unref(plan_error *e);
 plan_buf *buf_new(plan *p, dev *d, uint64_t bytes, tsh_err *err);
+/* Of elements that the host gives: with memory also when shapes_only. */
+plan_buf *buf_new_filled(plan *p, dev *d, uint64_t bytes, tsh_err *err);
+void buf_empty(plan_buf *b); /* gives its memory back, goes on counting */
 void buf_unref(plan *p, plan_buf *b);
 
 /* ---- shape.c ------------------------------------------------------------ */
