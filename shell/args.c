@@ -68,6 +68,44 @@ void sh_args_help(FILE *out) {
         out);
 }
 
+void sh_bench_options(FILE *out) {
+  static const struct {
+    const char *word;
+    char letter;
+    const char *argument, *help;
+  } rows[] = {
+#define SH_X(word, letter, argument, kind, help) {word, letter, argument, help},
+      LT_BENCH_OPTIONS(SH_X)
+#undef SH_X
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char text[40], letter[5] = "";
+    if (rows[i].letter)
+      snprintf(letter, sizeof letter, "-%c, ", rows[i].letter);
+    snprintf(text, sizeof text, "%s--%s %s", letter, rows[i].word,
+             rows[i].argument ? rows[i].argument : "");
+    fprintf(out, "    %-16s %s\n", text, rows[i].help);
+  }
+}
+
+void sh_bench_help(FILE *out) {
+  fputs("usage: tsh [OPTIONS] bench [OPTIONS] FILE | -e EXPR ...\n\n"
+        "  FILE is a script of Lua, - standard input. It defines globals, and\n"
+        "  ends with return {\"softmax(x)\", \"exp(x)\"}: expressions, or a "
+        "table\n"
+        "  as tsh.bench takes it. -e may be repeated.\n\n",
+        out);
+  sh_bench_options(out);
+  fputs("\n"
+        "  95 % is the interval of the median. With --vs the change has one, "
+        "too;\n"
+        "  improved and regressed mean that all of it is beyond 1 %.\n"
+        "  exit codes: 1 when a row regressed by more than --fail-over says\n"
+        "  Example: tsh -e 'x = rand(1000)' bench --vs main --fail-over 10% "
+        "-e 'softmax(x)'\n",
+        out);
+}
+
 const char *sh_word_near(const char *typed) {
   const char *names[NWORDS + 1];
   for (int i = 0; i < NWORDS; i++) names[i] = words[i].name;

@@ -172,7 +172,10 @@ int main(int argc, char **argv) {
   atexit(close_stdout);
   if (rc != LT_OK) goto out;
   if (a.version) print_version();
-  if (a.help || (a.task == SH_WORD_help && !a.topic)) sh_args_help(stdout);
+  if (a.help && a.task == SH_WORD_bench)
+    sh_bench_help(stdout);
+  else if (a.help || (a.task == SH_WORD_help && !a.topic))
+    sh_args_help(stdout);
   if (a.version || a.help || (a.task == SH_WORD_help && !a.topic)) goto out;
   a.lt.editor = sh_line_editor();
   sh_signals_start();

@@ -37,6 +37,7 @@
   X(plugins, "[--json]",      "list every plugin file and what became of it") \
   X(ls,      "[--json] FILE...", "list the tensors in data files: names, dtypes, shapes") \
   X(ops,     "[--json]",      "list the ops that devices are asked for") \
+  X(bench,   "[OPTIONS] FILE | -e EXPR", "how long expressions take; bench --help lists the options") \
   X(doctor,  "",              "versions, drivers, plugins, and what to do about them") \
   X(completions, "bash|zsh|fish|man", "print what a shell, or man, wants to read") \
   X(help,    "[TOPIC]",       "this, or help on a function or command")
@@ -84,6 +85,9 @@ void sh_args_free(sh_args *a);
 int sh_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void sh_args_help(FILE *out);
 const char *sh_word_near(const char *typed);
+/* The options of :bench and of `tsh bench`, and what else that takes. */
+void sh_bench_options(FILE *out);
+void sh_bench_help(FILE *out);
 
 typedef struct sh_history sh_history;
 

@@ -75,6 +75,7 @@ struct lt {
   volatile sig_atomic_t interrupted;
   lua_CFunction format;  /* Lua's own string.format */
   int quiet;             /* no progress */
+  unsigned threads;      /* that compute at once; 0: one per processor */
   struct lt_tape *tapes; /* the open ones */
   int watching;          /* of these, whose function still runs */
   struct {

@@ -198,6 +198,10 @@ dev *plan_dev_of(const plan_node *n) { return n->d; }
 uint32_t plan_site_of(const plan_node *n) { return n->site; }
 int plan_is_ready(const plan_node *n) { return n->state == NODE_READY; }
 
+int plan_is_alone(const plan_node *n) {
+  return n->state == NODE_READY && !n->layout && n->buf && n->buf->refs == 1;
+}
+
 const tsh_err *plan_error_of(const plan_node *n) {
   return n->state == NODE_FAILED ? &n->error->err : NULL;
 }

@@ -49,6 +49,8 @@ int plan_is_filled(const plan_node *n, double *value);
 dev *plan_dev_of(const plan_node *n);
 uint32_t plan_site_of(const plan_node *n); /* see plan_at */
 int plan_is_ready(const plan_node *n);     /* its elements exist */
+/* Ready, row-major, and no other value lies in its buffer. */
+int plan_is_alone(const plan_node *n);
 /* The error of a failed node (borrowed), or NULL. */
 const tsh_err *plan_error_of(const plan_node *n);
 
