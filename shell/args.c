@@ -99,7 +99,8 @@ void sh_bench_help(FILE *out) {
   fputs("\n"
         "  95 % is the interval of the median. With --vs the change has one, "
         "too;\n"
-        "  improved and regressed mean that all of it is beyond 1 %.\n"
+        "  regressed and improved mean that no change is outside of it. Both\n"
+        "  have 1 % for the noise between two runs of a program.\n"
         "  exit codes: 1 when a row regressed by more than --fail-over says\n"
         "  Example: tsh -e 'x = rand(1000)' bench --vs main --fail-over 10% "
         "-e 'softmax(x)'\n",

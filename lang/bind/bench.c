@@ -77,9 +77,14 @@ static int bench_clock(lua_State *L) {
 }
 
 /* ---- the state of things ------------------------------------------------- */
-/* Plans, programs and cached memory are given up: what runs next is cold. */
+/* forget(keep): plans, programs and, unless it is kept, cached memory are given
+ * up: what runs next is cold. */
 static int bench_forget(lua_State *L) {
-  plan_trim(lt_of(L)->plan);
+  plan *p = lt_of(L)->plan;
+  if (lua_toboolean(L, 1))
+    plan_forget(p);
+  else
+    plan_trim(p);
   return 0;
 }
 

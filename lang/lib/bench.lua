@@ -1,7 +1,7 @@
 -- Measuring: how long do expressions take, on which device, with what work?
 -- Rows are measured in turns, so that a machine that slows down slows all, and
--- each turn has its inputs at another place in memory: where they lie moves a
--- median by some percent, and would else be luck of the whole run.
+-- each turn has its inputs, its code and its plans at other places in memory:
+-- where they lie moves a median by percents, and would else be luck of a run.
 local core = require "tsh.core"
 local stats = require "tsh.bench_stats"
 local screen = require "tsh.bench_table"
@@ -43,24 +43,45 @@ local function environment(words, inputs, device, used)
     __newindex = core.globals() })
 end
 
-local function compiled(row, inputs, used)
-  local job = row.job
-  if job.run then return job.run end
-  row.env = environment(words_of(job.code), inputs, row.device, used)
-  local f, why = load("return " .. job.code, "=bench", "t", row.env)
+local function load_code(row)
+  local f, why = load("return " .. row.job.code, "=bench", "t", row.env)
   if not f then core.fail((why:gsub("^bench:1", "bench"))) end
   return f
 end
 
--- Copies of its inputs take their places, as far as a copy is the same: not of
--- a view, or of what shares memory.
-local function move_inputs(row)
-  for k, v in pairs(row.env or {}) do -- order-free
-    if core.is_tensor(v) and v.dtype ~= "bool" and core.bench_movable(v)
-      and core.count(v) * core.dtype_bytes(v.dtype) <= MOVED then
-      row.env[k] = core.bench_wait(v + 0)
-    end
+local function compiled(row, inputs, used)
+  if row.job.run then return row.job.run end
+  row.env = environment(words_of(row.job.code), inputs, row.device, used)
+  return load_code(row)
+end
+
+-- ---- places ----------------------------------------------------------------
+
+-- A copy, as far as it would be as the tensor is: not of a view, or of what
+-- shares its memory.
+local function moved(v)
+  if core.is_tensor(v) and v.dtype ~= "bool" and core.bench_movable(v)
+    and core.count(v) * core.dtype_bytes(v.dtype) <= MOVED then
+    return core.bench_wait(v + 0)
   end
+  return v
+end
+
+-- The row goes on at another place: its inputs, its code, its plans. What is
+-- kept in row.between keeps the old places from being taken again.
+local function move_row(row, turn_number)
+  local between = row.between
+  for i = 1, turn_number * 7 % 32 do
+    between[#between + 1] = { ("x"):rep(turn_number * 97 % 1500 + i) }
+  end
+  if row.env then
+    local env = setmetatable({}, getmetatable(row.env))
+    for k, v in pairs(row.env) do rawset(env, k, moved(v)) end -- order-free
+    between[#between + 1] = row.run
+    row.env = env
+    row.run = load_code(row)
+  end
+  core.bench_forget(true)
 end
 
 -- ---- calling ---------------------------------------------------------------
@@ -155,16 +176,16 @@ local function prepare(row, options)
   row.reps = calls_of(row, options)
   local turns = options.time // math.max(row.each, 1e-9)
   row.turns_due = math.max(FEWEST, math.min(ROUNDS, math.tointeger(turns)))
-  row.turns = {}
+  row.turns, row.between = {}, {}
 end
 
 -- One turn of a row: samples for its part of the time.
 local function turn(row, options, clock_cost)
   local samples, spent = {}, 0
   local most, seconds = MOST // ROUNDS, options.time / row.turns_due
-  if seconds > 20 * row.each then
-    move_inputs(row)
-    core.bench_run(row.run, 1, true)
+  if seconds > 20 * row.each and seconds > 4 * row.first then
+    move_row(row, #row.turns + 1)
+    core.bench_run(row.run, math.min(50, seconds // (20 * row.each)), true)
   end
   repeat
     if options.cold then core.bench_forget() end
@@ -400,7 +421,7 @@ local function bench(options)
   result.notes = notes_of(rows)
   if before then compare(result) end
   result.regressions = regressions(result)
-  for _, r in ipairs(rows) do r.result, r.turns, r.env = nil, nil, nil end
+  for _, r in ipairs(rows) do r.result, r.turns, r.env, r.between = nil end
   kept.keep(result)
   return result
 end

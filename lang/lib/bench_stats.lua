@@ -4,7 +4,8 @@ local stats = {}
 local FAR = 3         -- Tukey's outer fences, in distances of the quartiles
 local NARROWEST = 0.1 -- a fence is at least so far from its quartile, relative
 local CHANCE = 0.05   -- that the median lies outside its interval
-local NOISE = 0.01    -- a smaller change of a median says nothing
+local NOISE = 0.01    -- what a process cannot see of itself: started again it
+                      -- lies elsewhere in memory, and all its medians with it
 
 -- The value below which a part of a sorted list lies.
 local function quantile(sorted, part)
@@ -59,7 +60,8 @@ stats.rank_of = rank_of
 
 --- stats.summary(turns): turns are lists of samples, in seconds. What is told
 --- of them: mean and median of all samples; deviation of those that are no
---- outliers; low and high, the interval of the median.
+--- outliers; low and high, the interval of the median: that of the turns'
+--- medians by their ranks, and the noise between processes.
 function stats.summary(turns)
   local all, medians = {}, {}
   for i, samples in ipairs(turns) do
@@ -75,8 +77,8 @@ function stats.summary(turns)
   return { mean = mean, deviation = deviation, deviation_all = deviation_all,
     outliers = #all - (last - first + 1), samples = #all, turns = #medians,
     median = middle, p99 = quantile(all, 0.99),
-    low = math.min(medians[k], middle),
-    high = math.max(medians[#medians + 1 - k], middle),
+    low = math.min(medians[k], middle) * (1 - NOISE),
+    high = math.max(medians[#medians + 1 - k], middle) * (1 + NOISE),
     min = all[1], max = all[#all] }
 end
 
@@ -88,14 +90,14 @@ local function reach(a, b) return math.sqrt(a * a + b * b) end
 
 --- stats.change(now, old): how the median has changed, as a part of the old
 --- one: by, low, high (an interval, by the propagation of both errors), and
---- verdict: regressed or improved where the whole interval is beyond 1 %.
+--- verdict: regressed or improved where all of the interval is.
 function stats.change(now, old)
   local ratio = now.median / old.median
   local low = reach(1 - now.low / now.median, old.high / old.median - 1)
   local high = reach(now.high / now.median - 1, 1 - old.low / old.median)
   local c = { by = ratio - 1, low = ratio * (1 - low) - 1,
     high = ratio * (1 + high) - 1 }
-  c.verdict = c.low > NOISE and "regressed" or c.high < -NOISE and "improved"
+  c.verdict = c.low > 0 and "regressed" or c.high < 0 and "improved"
     or "no change"
   return c
 end

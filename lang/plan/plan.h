@@ -329,7 +329,8 @@ typedef struct {
 const plan_counters *plan_counters_get(plan *p);
 /* Executions of op on the device with this dev_id. */
 uint64_t plan_op_runs(const plan *p, int op, uint32_t device);
-/* Gives cached memory (scratch, plans beyond the last) back. */
+/* Gives cached memory (scratch, plans, programs) back. */
 void plan_trim(plan *p);
+void plan_forget(plan *p); /* plans and programs only */
 
 #endif
