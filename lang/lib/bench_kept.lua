@@ -46,7 +46,8 @@ local function plain(result)
 end
 
 local function write_file(path, text)
-  local f, why = path == "-" and io.stdout or io.open(path, "w")
+  local f, why = io.stdout, nil
+  if path ~= "-" then f, why = io.open(path, "w") end
   if not f then core.fail("bench: " .. why) end
   local ok, failed = f:write(text, "\n")
   local closed, late = true, nil
