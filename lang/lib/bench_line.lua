@@ -91,11 +91,11 @@ local function set(given, o, value, refuse)
   end
 end
 
--- next_word(): the next word, which after an option is its value.
-local function take(given, text, next_word, refuse)
+-- following(): the next word, which after an option is its value.
+local function take(given, text, following, refuse)
   local o, value = option_of(text, refuse)
   if o.argument then
-    value = value or next_word() or refuse(("--%s needs %s"):format(o.word,
+    value = value or following() or refuse(("--%s needs %s"):format(o.word,
       o.argument))
   elseif value then
     refuse(("--%s takes no value"):format(o.word))
@@ -108,13 +108,13 @@ local function is_option(text) return text:find("^%-%-?%a") ~= nil end
 --- The options in front of a line, and the rest of it.
 function line.of_text(rest, refuse)
   local given = {}
-  local function next_word()
+  local function following()
     if rest == "" then return nil end
     local word
     word, rest = first_word(rest)
     return word
   end
-  while is_option(rest) do take(given, next_word(), next_word, refuse) end
+  while is_option(rest) do take(given, following(), following, refuse) end
   return given, rest:match("^%-%-%s+(.*)$") or rest
 end
 
@@ -122,17 +122,17 @@ end
 --- -e, and the others.
 function line.of_arguments(list, refuse)
   local given, expressions, plain, at = {}, {}, {}, 0
-  local function next_word()
+  local function following()
     at = at + 1
     return list[at]
   end
-  for text in next_word do
+  for text in following do
     if text == "-e" then
-      text = next_word() or refuse("-e needs EXPR")
+      text = following() or refuse("-e needs EXPR")
       table.move(line.expressions(text), 1, #line.expressions(text),
         #expressions + 1, expressions)
     elseif is_option(text) then
-      take(given, text, next_word, refuse)
+      take(given, text, following, refuse)
     else
       plain[#plain + 1] = text
     end
