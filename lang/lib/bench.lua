@@ -312,7 +312,7 @@ local function compare(result)
   end
 end
 
---- The rows that are slower than the option fail_over allows, for certain.
+-- The rows that are slower than the option fail_over allows, for certain.
 local function regressions(result)
   local list, limit = {}, result.options.fail_over
   for _, r in ipairs(limit and result.rows or {}) do
@@ -426,8 +426,8 @@ local function bench(options)
   return result
 end
 
---- For :bench and `tsh bench`: the same, and prints it. Slower rows are an
---- error.
+-- For :bench and `tsh bench`: the same, and prints it. Slower rows are an
+-- error.
 local function bench_and_print(options)
   local result = bench(options)
   if options.json ~= "-" then print(tostring(result)) end

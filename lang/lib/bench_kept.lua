@@ -11,7 +11,7 @@ local function folder()
   return state .. "/tsh/bench"
 end
 
---- The file of a name; a name that is none is an error.
+-- The file of a name; a name that is none is an error.
 function kept.path_of(name)
   if not name:match("^[%w_.-]+$") or name:sub(1, 1) == "." then
     core.fail(("bench: '%s' is no name: letters, digits, _ - ."):format(name))
@@ -57,7 +57,7 @@ local function write_file(path, text)
   end
 end
 
---- Does what the options save and json of a result say.
+-- Does what the options save and json of a result say.
 function kept.keep(result)
   local o = result.options
   if not o.save and not o.json then return end
@@ -71,7 +71,7 @@ end
 
 -- ---- in --------------------------------------------------------------------
 
---- What was kept under a name: rows by their names, and on which cpu.
+-- What was kept under a name: rows by their names, and on which cpu.
 function kept.read(name)
   local f = io.open(kept.path_of(name))
   if not f then
@@ -90,7 +90,7 @@ function kept.read(name)
     and found.machine or {} }
 end
 
---- Notes on how another machine may have been at work.
+-- Notes on how another machine may have been at work.
 function kept.notes_of(before, name)
   local here, notes = machine(), {}
   for _, k in ipairs { "cpu", "threads" } do

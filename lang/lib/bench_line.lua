@@ -105,7 +105,7 @@ end
 
 local function is_option(text) return text:find("^%-%-?%a") ~= nil end
 
---- The options in front of a line, and the rest of it.
+-- The options in front of a line, and the rest of it.
 function line.of_text(rest, refuse)
   local given = {}
   local function following()
@@ -118,8 +118,8 @@ function line.of_text(rest, refuse)
   return given, rest:match("^%-%-%s+(.*)$") or rest
 end
 
---- The options among the arguments of a program, its expressions, which follow
---- -e, and the others.
+-- The options among the arguments of a program, its expressions, which follow
+-- -e, and the others.
 function line.of_arguments(list, refuse)
   local given, expressions, plain, at = {}, {}, {}, 0
   local function following()
@@ -162,7 +162,7 @@ local function part_of(text, refuse)
   return v / 100
 end
 
---- Options as tsh.bench takes them, put into the table `job`.
+-- Options as tsh.bench takes them, put into the table `job`.
 function line.apply(job, given, refuse)
   if given["fail-over"] then
     job.fail_over = part_of(given["fail-over"], refuse)

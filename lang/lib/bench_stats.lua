@@ -58,10 +58,10 @@ local function rank_of(n)
 end
 stats.rank_of = rank_of
 
---- stats.summary(turns): turns are lists of samples, in seconds. What is told
---- of them: mean and median of all samples; deviation of those that are no
---- outliers; low and high, the interval of the median: that of the turns'
---- medians by their ranks, and the noise between processes.
+-- stats.summary(turns): turns are lists of samples, in seconds. What is told
+-- of them: mean and median of all samples; deviation of those that are no
+-- outliers; low and high, the interval of the median: that of the turns'
+-- medians by their ranks, and the noise between processes.
 function stats.summary(turns)
   local all, medians = {}, {}
   for i, samples in ipairs(turns) do
@@ -88,9 +88,9 @@ function stats.width(s) return (s.high - s.low) / 2 / s.median end
 -- How far a ratio reaches whose parts may be off by a and b.
 local function reach(a, b) return math.sqrt(a * a + b * b) end
 
---- stats.change(now, old): how the median has changed, as a part of the old
---- one: by, low, high (an interval, by the propagation of both errors), and
---- verdict: regressed or improved where all of the interval is.
+-- stats.change(now, old): how the median has changed, as a part of the old
+-- one: by, low, high (an interval, by the propagation of both errors), and
+-- verdict: regressed or improved where all of the interval is.
 function stats.change(now, old)
   local ratio = now.median / old.median
   local low = reach(1 - now.low / now.median, old.high / old.median - 1)

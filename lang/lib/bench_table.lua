@@ -84,7 +84,7 @@ local function outlier_note(r)
     r.name, time_text(s.max))
 end
 
---- Sentences about one row.
+-- Sentences about one row.
 function screen.notes_of(r)
   local notes = {}
   local function note(...) notes[#notes + 1] = string.format(...) end
@@ -169,7 +169,7 @@ local function comparison(lines, rows, width)
   end
 end
 
---- "+12.3 % [+11.0, +13.6]": of stats.change.
+-- "+12.3 % [+11.0, +13.6]": of stats.change.
 function screen.change_text(c)
   return ("%+.1f %% [%+.1f, %+.1f]"):format(c.by * 100, c.low * 100,
     c.high * 100)
@@ -186,7 +186,7 @@ local function add_changes(lines, result, rows, width)
   end
 end
 
---- The whole table, fastest first.
+-- The whole table, fastest first.
 function screen.text_of(result)
   local rows = table.move(result.rows, 1, #result.rows, 1, {})
   table.sort(rows, function(a, b) return a.stats.median < b.stats.median end)
