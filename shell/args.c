@@ -1,5 +1,5 @@
 /* args.c - what did the user ask for on the command line? One table of options
- * and one of words (shell.h) drive the parser, the help and its guesses. */
+ * and one of words (shell.h) drive the parser and its guesses. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -29,7 +29,8 @@ static const struct {
 };
 enum { NWORDS = sizeof words / sizeof *words };
 
-/* ---- help and complaints ------------------------------------------------- */
+/* ---- complaints and guesses -------------------------------------------------
+ */
 
 int sh_usage(const char *format, ...) {
   va_list args;
@@ -41,78 +42,10 @@ int sh_usage(const char *format, ...) {
   return LT_USAGE;
 }
 
-void sh_args_help(FILE *out) {
-  fputs("usage: tsh [OPTIONS]                       a session\n"
-        "       tsh [OPTIONS] [run] FILE [ARGS]     run a script\n"
-        "       tsh [OPTIONS] -e CODE | -p EXPR     run or print\n\n",
-        out);
-  for (int i = 0; i < NWORDS; i++)
-    fprintf(out, "  %-11s %-17s  %s\n", words[i].name, words[i].arguments,
-            words[i].help);
-  fputc('\n', out);
-  for (int i = 0; i < NOPTIONS; i++) {
-    const option *o = &options[i];
-    char text[40], letter[4] = "  ";
-    if (o->letter) snprintf(letter, sizeof letter, "-%c", o->letter);
-    snprintf(text, sizeof text, "%s%s%s%s%s%s", letter,
-             o->letter && o->word ? ", " : (o->letter ? "" : "  "),
-             o->word ? "--" : "", o->word ? o->word : "",
-             o->argument ? " " : "", o->argument ? o->argument : "");
-    fprintf(out, "  %-22s  %s\n", text, o->help);
-  }
-  fputs("  --                      what follows is no option\n\n"
-        "environment: TSH_DEVICE, TSH_THREADS, TSH_MEM_LIMIT, TSH_INIT,\n"
-        "             TSH_HISTORY (a file, or off), TSH_LOG (a file, or "
-        "stderr),\n"
-        "             TSH_PLUGIN_PATH (folders with ':' between)\n"
-        "exit codes:  0 good, 1 error, 2 usage, 3 no such device,\n"
-        "             4 out of memory, 130 interrupted\n",
-        out);
-}
-
 static int word_index(const char *text) {
   for (int i = 0; i < NWORDS; i++)
     if (strcmp(words[i].name, text) == 0) return i;
   return -1;
-}
-
-/* What `tsh help WORD` adds to the one line of the table. */
-static const struct {
-  const char *name, *text;
-} details[] = {
-    {"run",
-     "  ARGS are arg[1], arg[2] ... and `...` of the script. Options of tsh\n"
-     "  stand in front of FILE; -i opens a session afterwards.\n"
-     "  `tsh FILE` is the same, so #!/usr/bin/env tsh works.\n"
-     "  Example: tsh run train.lua --epochs 3\n"},
-    {"devices",
-     "  --json: with name, kind, memory, description, and why one is not\n"
-     "  available.\n"},
-    {"plugins", "  --json: with scheme, state, version, path, reason.\n"},
-    {"ls",
-     "  Reads headers only: .npy .npz .safetensors .csv .json, IDX and the\n"
-     "  index of a model in several files; - is stdin.\n"
-     "  Example: tsh ls model.safetensors\n"},
-    {"ops", "  --markdown writes docs/OPS.md, with the functions.\n"},
-    {"doctor", "  Ends with 1 when a plugin was refused.\n"},
-    {"plugin",
-     "  What else stands there goes to tsh-conform: --device N, --only GROUP,\n"
-     "  --list, --selftest, -v. Ends as it does: 0 when all cases pass.\n"
-     "  Example: tsh plugin test build/npu.so\n"},
-    {"completions", "  Example: tsh completions bash >>~/.bash_completion\n"},
-    {"help",
-     "  TOPIC is a word, a command of the session, a function or a method.\n"
-     "  Example: tsh help softmax\n"},
-};
-
-int sh_word_help(const char *word, FILE *out) {
-  int i = word_index(word);
-  if (i < 0) return 0;
-  fprintf(out, "tsh %s%s%s\n  %s\n", word, *words[i].arguments ? " " : "",
-          words[i].arguments, words[i].help);
-  for (size_t k = 0; k < sizeof details / sizeof *details; k++)
-    if (strcmp(details[k].name, word) == 0) fputs(details[k].text, out);
-  return 1;
 }
 
 const char *sh_word_near(const char *typed) {

@@ -19,19 +19,12 @@ static const struct {
   const char *name, *text;
 } details[] = {
     {"bench",
-     "  Every expression runs until its tensors are computed, again and "
-     "again;\n"
-     "  95 % is the interval of the median over twenty turns.\n"
-     "    --device A,B     each expression on each of these devices\n"
-     "    --input x=EXPR   each expression with each of these; may be "
-     "repeated\n"
-     "    --time S         seconds for each row (2)\n"
-     "    --warmup S       seconds before that (0.5)\n"
-     "    --async          the time of recording only\n"
-     "    -x               also shortest, longest, samples, bytes, plans\n"
-     "    --unit U         ns, us, ms or s for all rows\n"
-     "    --save NAME      keep the result; --vs NAME compares with it\n"
-     "    --json FILE      write the result as JSON\n"
+     "  95 % is the interval of the median over twenty turns, each with its "
+     "inputs at\n"
+     "  another place in memory. Outliers (far beyond the quartiles) count in "
+     "the\n"
+     "  average, but not in the deviation. --input \"x=EXPR\" may have "
+     "blanks.\n"
      "  In Lua: tsh.bench{\"softmax(x)\", time=1}\n"
      "  Example: :bench --input x=rand(4) --input x=rand(100000) softmax(x)\n"},
     {"plan", "    --run        runs it, and tells the time of each launch\n"
@@ -215,6 +208,12 @@ static int write_topic(lt *l, const char *topic, FILE *out) {
   /* A function of the same name is what `tsh help plan` may also mean. */
   if (x && (*topic == ':' || strcmp(x->name, topic) == 0)) {
     fprintf(out, ":%s %s\n  %s\n", x->name, x->arguments, x->help);
+    if (strcmp(x->name, "bench") == 0) {
+      fputs("  Every expression runs until its tensors are computed, again and "
+            "again.\n",
+            out);
+      sh_bench_options(out);
+    }
     for (size_t i = 0; i < sizeof details / sizeof *details; i++)
       if (strcmp(details[i].name, x->name) == 0) fputs(details[i].text, out);
     if (*topic != ':') lt_doc(l, topic, out);

@@ -134,7 +134,9 @@ static int run_word(lt *l, const sh_args *a) {
   int rc;
   char **argv = calloc((size_t)a->argc + 1, sizeof *argv);
   if (!argv) return LT_NOMEM;
-  if (a->json) argv[0] = (char *)(uintptr_t) "--json";
+  if (a->json) /* of bench it names a file */
+    argv[0] =
+        (char *)(uintptr_t)(a->task == SH_WORD_bench ? "--json=-" : "--json");
   memcpy(argv + a->json, a->argv, (size_t)a->argc * sizeof *argv);
   sh_run_begin(l, 1);
   rc = lt_word(l, word_names[a->task], a->argc + a->json, argv, stderr);

@@ -27,6 +27,11 @@ static const struct {
       SH_CMDS(SH_X)
 #undef SH_X
 };
+static const option bench[] = {
+#define SH_X(word, letter, argument, kind, help) {letter, word, argument, help},
+    LT_BENCH_OPTIONS(SH_X)
+#undef SH_X
+};
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
 /* ---- completions --------------------------------------------------------- */
@@ -44,10 +49,10 @@ static void list_words(FILE *out) {
     fprintf(out, "%s%s", i ? " " : "", words[i].name);
 }
 
-static void list_options(FILE *out) {
-  for (size_t i = 0; i < COUNT(options); i++) {
-    if (options[i].letter) fprintf(out, " -%c", options[i].letter);
-    if (options[i].word) fprintf(out, " --%s", options[i].word);
+static void list_options(const option *list, size_t n, FILE *out) {
+  for (size_t i = 0; i < n; i++) {
+    if (list[i].letter) fprintf(out, " -%c", list[i].letter);
+    if (list[i].word) fprintf(out, " --%s", list[i].word);
   }
 }
 
@@ -55,10 +60,15 @@ static void bash(FILE *out) {
   fputs("# bash completion for tsh, by `tsh completions bash`\n"
         "_tsh() {\n"
         "  local word=${COMP_WORDS[COMP_CWORD]}\n"
-        "  if [[ $word == -* ]]; then\n"
+        "  if [[ $word == -* && ${COMP_WORDS[1]} == bench ]]; then\n"
+        "    mapfile -t COMPREPLY < <(compgen -W '-e",
+        out);
+  list_options(bench, COUNT(bench), out);
+  fputs("' -- \"$word\")\n"
+        "  elif [[ $word == -* ]]; then\n"
         "    mapfile -t COMPREPLY < <(compgen -W '",
         out);
-  list_options(out);
+  list_options(options, COUNT(options), out);
   fputs("' -- \"$word\")\n"
         "  elif [ \"$COMP_CWORD\" = 1 ]; then\n"
         "    mapfile -t COMPREPLY < <(compgen -W '",
@@ -73,19 +83,9 @@ static void bash(FILE *out) {
         out);
 }
 
-static void zsh(FILE *out) {
-  fputs("#compdef tsh\n"
-        "# zsh completion for tsh, by `tsh completions zsh`\n"
-        "local -a words=(\n",
-        out);
-  for (size_t i = 0; i < COUNT(words); i++) {
-    fprintf(out, "  '%s:", words[i].name);
-    quoted(words[i].help, out);
-    fputs("'\n", out);
-  }
-  fputs(")\n_arguments \\\n", out);
-  for (size_t i = 0; i < COUNT(options); i++) {
-    const option *o = &options[i];
+static void zsh_options(const option *list, size_t n, FILE *out) {
+  for (size_t i = 0; i < n; i++) {
+    const option *o = &list[i];
     for (int form = 0; form < 2; form++) {
       if (form ? !o->word : !o->letter) continue;
       if (form)
@@ -97,7 +97,38 @@ static void zsh(FILE *out) {
               o->argument ? o->argument : "");
     }
   }
-  fputs("  '1: :{_describe word words -- ; _files}' '*:file:_files'\n", out);
+}
+
+static void zsh(FILE *out) {
+  fputs("#compdef tsh\n"
+        "# zsh completion for tsh, by `tsh completions zsh`\n"
+        "local -a first=(\n",
+        out);
+  for (size_t i = 0; i < COUNT(words); i++) {
+    fprintf(out, "  '%s:", words[i].name);
+    quoted(words[i].help, out);
+    fputs("'\n", out);
+  }
+  fputs(")\nif [[ $words[2] == bench ]]; then\n_arguments \\\n", out);
+  zsh_options(bench, COUNT(bench), out);
+  fputs("  '*:file:_files'\nelse\n_arguments \\\n", out);
+  zsh_options(options, COUNT(options), out);
+  fputs("  '1: :{_describe word first -- ; _files}' '*:file:_files'\n"
+        "fi\n",
+        out);
+}
+
+static void fish_options(const char *begin, const option *list, size_t n,
+                         FILE *out) {
+  for (size_t i = 0; i < n; i++) {
+    const option *o = &list[i];
+    fputs(begin, out);
+    if (o->letter) fprintf(out, " -s %c", o->letter);
+    if (o->word) fprintf(out, " -l %s", o->word);
+    fputs(o->argument ? " -r -d '" : " -d '", out);
+    quoted(o->help, out);
+    fputs("'\n", out);
+  }
 }
 
 static void fish(FILE *out) {
@@ -108,15 +139,9 @@ static void fish(FILE *out) {
     quoted(words[i].help, out);
     fputs("'\n", out);
   }
-  for (size_t i = 0; i < COUNT(options); i++) {
-    const option *o = &options[i];
-    fputs("complete -c tsh", out);
-    if (o->letter) fprintf(out, " -s %c", o->letter);
-    if (o->word) fprintf(out, " -l %s", o->word);
-    fputs(o->argument ? " -r -d '" : " -d '", out);
-    quoted(o->help, out);
-    fputs("'\n", out);
-  }
+  fish_options("complete -c tsh", options, COUNT(options), out);
+  fish_options("complete -c tsh -n '__fish_seen_subcommand_from bench'", bench,
+               COUNT(bench), out);
 }
 
 /* ---- the manual -----------------------------------------------------------
@@ -130,9 +155,9 @@ static void roff(const char *text, FILE *out) {
   }
 }
 
-static void man_options(FILE *out) {
-  for (size_t i = 0; i < COUNT(options); i++) {
-    const option *o = &options[i];
+static void man_options(const option *list, size_t n, FILE *out) {
+  for (size_t i = 0; i < n; i++) {
+    const option *o = &list[i];
     fputs(".TP\n\\fB", out);
     if (o->letter) fprintf(out, "\\-%c", o->letter);
     if (o->letter && o->word) fputs("\\fR, \\fB", out);
@@ -173,10 +198,16 @@ static void man(FILE *out) {
         "command that begins with a colon.\n"
         ".SH OPTIONS\n",
         out);
-  man_options(out);
+  man_options(options, COUNT(options), out);
   fputs(".SH WORDS\n", out);
   for (size_t i = 0; i < COUNT(words); i++)
     man_entry("", words[i].name, words[i].arguments, words[i].help, out);
+  fputs(".SH OPTIONS OF BENCH\n"
+        "Of \\fBtsh bench\\fR, and of \\fB:bench\\fR in a session. With "
+        "\\fB\\-\\-fail\\-over\\fR the exit status is 1 when a row "
+        "regressed by more.\n",
+        out);
+  man_options(bench, COUNT(bench), out);
   fputs(".SH COMMANDS OF A SESSION\n"
         "They may be shortened as long as they are unique.\n",
         out);

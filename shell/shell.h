@@ -45,6 +45,7 @@
   X(ls,      "[--json] FILE...", "list the tensors in data files: names, dtypes, shapes") \
   X(ops,     "[--json]",      "list the ops that devices are asked for") \
   X(doctor,  "[--json]",      "versions, drivers, plugins, and what to do about them") \
+  X(bench,   "FILE | -e EXPR", "how long expressions take; bench --help lists the options") \
   X(plugin,  "test FILE.so",  "does a plugin keep to the ABI? runs tsh-conform on it") \
   X(completions, "bash|zsh|fish|man", "print what a shell, or man, wants to read") \
   X(help,    "[TOPIC]",       "this, or help on a function or command")
@@ -93,6 +94,9 @@ void sh_args_free(sh_args *a);
 int sh_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void sh_args_help(FILE *out);
 const char *sh_word_near(const char *typed);
+/* The options of :bench and of `tsh bench`, and what else that takes. */
+void sh_bench_options(FILE *out);
+void sh_bench_help(FILE *out);
 
 /* `tsh help WORD`: 0 when it is no word. */
 int sh_word_help(const char *word, FILE *out);

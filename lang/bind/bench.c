@@ -1,5 +1,6 @@
 /* bench.c - what measuring needs: a function called many times, each time
  * until its tensors are there, and clocks. */
+#include <sched.h>
 #include <time.h>
 #include "session.h"
 
@@ -75,7 +76,63 @@ static int bench_clock(lua_State *L) {
   return 2;
 }
 
-const luaL_Reg lt_bench_functions[] = {{"bench_run", bench_run},
-                                       {"bench_wait", bench_wait},
-                                       {"clocks", bench_clock},
-                                       {NULL, NULL}};
+/* ---- the state of things ------------------------------------------------- */
+/* forget(keep): plans, programs and, unless it is kept, cached memory are given
+ * up: what runs next is cold. */
+static int bench_forget(lua_State *L) {
+  plan *p = lt_of(L)->plan;
+  if (lua_toboolean(L, 1))
+    plan_forget(p);
+  else
+    plan_trim(p);
+  return 0;
+}
+
+/* Would a copy of the tensor be as the tensor is, but for its place? */
+static int bench_movable(lua_State *L) {
+  const plan_node *x = lt_tensor_test(L, 1);
+  lua_pushboolean(L, x && plan_is_alone(x));
+  return 1;
+}
+
+/* How many threads compute, as the user said or the system allows. */
+static int bench_threads(lua_State *L) {
+  lua_Integer n = lt_of(L)->threads;
+  cpu_set_t set;
+  if (!n && sched_getaffinity(0, sizeof set, &set) == 0) n = CPU_COUNT(&set);
+  lua_pushinteger(L, n > 0 ? n : 1);
+  return 1;
+}
+
+static int bench_options(lua_State *L) {
+  static const struct {
+    const char *word;
+    char letter;
+    const char *argument, *kind;
+  } rows[] = {
+#define ROW_X(word, letter, argument, kind, help)                              \
+  {word, letter, argument, kind},
+      LT_BENCH_OPTIONS(ROW_X)
+#undef ROW_X
+  };
+  lua_newtable(L);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    lua_createtable(L, 0, 4);
+    lua_pushstring(L, rows[i].word);
+    lua_setfield(L, -2, "word");
+    lua_pushlstring(L, &rows[i].letter, rows[i].letter != 0);
+    lua_setfield(L, -2, "letter");
+    lua_pushstring(L, rows[i].argument);
+    lua_setfield(L, -2, "argument");
+    lua_pushstring(L, rows[i].kind);
+    lua_setfield(L, -2, "kind");
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
+const luaL_Reg lt_bench_functions[] = {
+    {"bench_run", bench_run},         {"bench_wait", bench_wait},
+    {"bench_forget", bench_forget},   {"bench_movable", bench_movable},
+    {"bench_threads", bench_threads}, {"bench_options", bench_options},
+    {"clocks", bench_clock},          {NULL, NULL}};

@@ -43,6 +43,7 @@ static int open_devices(lt *l, const lt_options *options, char *text,
   code = say(plan_new(l->devices, &checks, &l->plan, &err), &err, text, size);
   if (code != LT_OK) return code;
   l->device = dev_builtin(l->devices);
+  l->threads = options->threads;
   return options->device ? lt_set_device(l, options->device, text, size)
                          : LT_OK;
 }

@@ -26,6 +26,24 @@ typedef struct {
 
 enum { LT_COLOR_AUTO, LT_COLOR_ALWAYS, LT_COLOR_NEVER };
 
+/* What :bench and `tsh bench` take. X(word, letter, argument, kind, help):
+ * letter 0: none; argument NULL: a flag; kind: of the argument, for Lua. */
+/* clang-format off */
+#define LT_BENCH_OPTIONS(X) \
+  X("device",    0,   "A,B",    "list",   "each expression on each of these devices") \
+  X("input",     0,   "x=EXPR", "many",   "with each of these values of x; may be repeated") \
+  X("time",      0,   "S",      "number", "seconds of measuring for each row (2)") \
+  X("warmup",    0,   "S",      "number", "seconds before that (0.5)") \
+  X("async",     0,   NULL,     "flag",   "the time of recording only") \
+  X("cold",      0,   NULL,     "flag",   "plans and programs are made anew in every sample") \
+  X("extended",  'x', NULL,     "flag",   "also shortest, longest, samples, outliers, bytes, plans") \
+  X("unit",      0,   "U",      "text",   "ns, us, ms or s for all rows") \
+  X("save",      0,   "NAME",   "text",   "keep the result under a name") \
+  X("vs",        0,   "NAME",   "text",   "compare with what was kept under a name") \
+  X("fail-over", 0,   "P%",     "text",   "with --vs: an error when a row is slower by more") \
+  X("json",      0,   "FILE",   "text",   "write the result as JSON; - is stdout, without the table")
+/* clang-format on */
+
 /* How a call ended; the values are the process exit codes. */
 enum {
   LT_OK = 0,

@@ -82,6 +82,7 @@ struct lt {
   int quiet;             /* no progress */
   int verbose;           /* the whole stack of errors */
   int color;             /* LT_COLOR_ */
+  unsigned threads;      /* that compute at once; 0: one per processor */
   struct lt_tape *tapes; /* the open ones */
   int watching;          /* of these, whose function still runs */
   struct {

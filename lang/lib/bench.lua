@@ -1,99 +1,19 @@
 -- Measuring: how long do expressions take, on which device, with what work?
--- Rows are measured in turns, so that a machine that slows down slows all.
+-- Rows are measured in turns, so that a machine that slows down slows all, and
+-- each turn has its inputs, its code and its plans at other places in memory:
+-- where they lie moves a median by percents, and would else be luck of a run.
 local core = require "tsh.core"
+local stats = require "tsh.bench_stats"
+local screen = require "tsh.bench_table"
+local kept = require "tsh.bench_kept"
 
-local ROUNDS = 20         -- turns of each row; their medians give the interval
+local ROUNDS = 20         -- turns of a row, if its calls are short enough
+local FEWEST = 6          -- turns, which an interval needs
 local SHORTEST = 20e-6    -- seconds that a sample should take
 local MOST = 50000        -- samples of a row
-local NOISY = 0.25        -- deviation that is worth a note
-
-local utf8_screen = (os.getenv("LC_ALL") or os.getenv("LC_CTYPE")
-  or os.getenv("LANG") or ""):lower():find("utf%-?8") ~= nil
-
--- ---- numbers ---------------------------------------------------------------
-
-local UNITS = { { "s", 1 }, { "ms", 1e-3 }, { utf8_screen and "µs" or "us",
-  1e-6 }, { "ns", 1e-9 } }
-local NAMED = { s = 1, ms = 2, us = 3, ["µs"] = 3, ns = 4 }
-
-local function three_digits(v)
-  if v >= 99.95 then return ("%.0f"):format(v) end
-  if v >= 9.995 then return ("%.1f"):format(v) end
-  return ("%.2f"):format(v)
-end
-
-local function time_text(seconds, unit)
-  if unit then
-    return three_digits(seconds / UNITS[NAMED[unit]][2]) .. " "
-      .. UNITS[NAMED[unit]][1]
-  end
-  for i, u in ipairs(UNITS) do
-    if seconds >= u[2] * 0.9995 or i == #UNITS then
-      return three_digits(seconds / u[2]) .. " " .. u[1]
-    end
-  end
-end
-
-local function count_text(v)
-  for _, u in ipairs({ { " G", 1e9 }, { " M", 1e6 }, { " K", 1e3 } }) do
-    if v >= u[2] then return three_digits(v / u[2]) .. u[1] end
-  end
-  return three_digits(v)
-end
-
-local function percent(v)
-  return (utf8_screen and "±" or "+-") .. ("%.1f%%"):format(v * 100)
-end
-
--- Characters, not bytes.
-local function pad_left(s, width)
-  return (" "):rep(width - (utf8.len(s) or #s)) .. s
-end
-
-local function pad_right(s, width)
-  return s .. (" "):rep(width - (utf8.len(s) or #s))
-end
-
--- ---- statistics ------------------------------------------------------------
-
--- The value below which a part of a sorted list lies.
-local function quantile(sorted, part)
-  local at = part * (#sorted - 1) + 1
-  local low = math.floor(at)
-  local high = math.min(low + 1, #sorted)
-  return sorted[low] + (sorted[high] - sorted[low]) * (at - low)
-end
-
-local function median(list)
-  local sorted = table.move(list, 1, #list, 1, {})
-  table.sort(sorted)
-  return quantile(sorted, 0.5)
-end
-
-local function mean_and_deviation(list)
-  local sum, squares = 0, 0
-  for _, v in ipairs(list) do sum = sum + v end
-  local mean = sum / #list
-  for _, v in ipairs(list) do squares = squares + (v - mean) ^ 2 end
-  return mean, #list > 1 and math.sqrt(squares / (#list - 1)) / mean or 0
-end
-
--- turns: the samples of each turn. The interval of the median is that of the
--- turns' medians, nine of ten of them.
-local function summary(turns)
-  local all, medians = {}, {}
-  for i, samples in ipairs(turns) do
-    table.move(samples, 1, #samples, #all + 1, all)
-    medians[i] = median(samples)
-  end
-  table.sort(all)
-  table.sort(medians)
-  local mean, deviation = mean_and_deviation(all)
-  return { mean = mean, deviation = deviation, samples = #all,
-    median = quantile(all, 0.5), p99 = quantile(all, 0.99),
-    low = quantile(medians, 0.05), high = quantile(medians, 0.95),
-    min = all[1], max = all[#all] }
-end
+local RECORDED = 128      -- ops of one sample that only records: a trace is
+                          -- not cut for so few
+local MOVED = 32 << 20    -- bytes of an input that gets another place
 
 -- ---- what is measured ------------------------------------------------------
 
@@ -123,41 +43,97 @@ local function environment(words, inputs, device, used)
     __newindex = core.globals() })
 end
 
-local function compiled(job, inputs, device, used)
-  if type(job.run) == "function" then return job.run end
-  local env = environment(words_of(job.code), inputs, device, used)
-  local f, why = load("return " .. job.code, "=bench", "t", env)
+local function load_code(row)
+  local f, why = load("return " .. row.job.code, "=bench", "t", row.env)
   if not f then core.fail((why:gsub("^bench:1", "bench"))) end
   return f
 end
 
-local COUNTED = { "kernels", "flushes", "plan_hits", "plan_misses",
-  "bytes_moved", "bytes_allocated" }
+local function compiled(row, inputs, used)
+  if row.job.run then return row.job.run end
+  row.env = environment(words_of(row.job.code), inputs, row.device, used)
+  return load_code(row)
+end
+
+-- ---- places ----------------------------------------------------------------
+
+-- A copy, as far as it would be as the tensor is: not of a view, or of what
+-- shares its memory.
+local function moved(v)
+  if core.is_tensor(v) and v.dtype ~= "bool" and core.bench_movable(v)
+    and core.count(v) * core.dtype_bytes(v.dtype) <= MOVED then
+    return core.bench_wait(v + 0)
+  end
+  return v
+end
+
+-- The row goes on at another place: its inputs, its code, its plans. What is
+-- kept in row.between keeps the old places from being taken again.
+local function move_row(row, turn_number)
+  local between = row.between
+  for i = 1, turn_number * 7 % 32 do
+    between[#between + 1] = { ("x"):rep(turn_number * 97 % 1500 + i) }
+  end
+  if row.env then
+    local env = setmetatable({}, getmetatable(row.env))
+    for k, v in pairs(row.env) do rawset(env, k, moved(v)) end -- order-free
+    between[#between + 1] = row.run
+    row.env = env
+    row.run = load_code(row)
+  end
+  core.bench_forget(true)
+end
+
+-- ---- calling ---------------------------------------------------------------
+
+-- f(row, ...) while new tensors are made on the row's device.
+local function on_device(row, f, ...)
+  local was <close> = setmetatable({ tsh.device() },
+    { __close = function(t) tsh.device(t[1]) end })
+  if row.device then tsh.device(row.device) end
+  return f(row, ...)
+end
+
+local COUNTED = { "ops", "kernels", "flushes", "plan_hits", "plan_misses",
+  "programs", "bytes_moved", "bytes_allocated" }
 
 -- The work of one call, exactly: the mean of four calls in steady state.
-local function work_of(run)
-  core.bench_run(run, 3, true)
-  local before, n = tsh.counters(), 4
-  core.bench_run(run, n, true)
-  local after, work = tsh.counters(), {}
-  for _, k in ipairs(COUNTED) do work[k] = (after[k] - before[k]) / n end
+local function work_of(row, options)
+  local work, n = {}, 4
+  for _, k in ipairs(COUNTED) do work[k] = 0 end
+  core.bench_run(row.run, 3, true)
+  for _ = 1, n do
+    if options.cold then core.bench_forget() end
+    local before = tsh.counters()
+    core.bench_run(row.run, 1, true)
+    local after = tsh.counters()
+    for _, k in ipairs(COUNTED) do
+      work[k] = work[k] + (after[k] - before[k]) / n
+    end
+  end
   return work
 end
 
 -- Runs for so many seconds; how long a call takes, about.
-local function warm_up(run, seconds)
+local function warm_up(row, options)
   local n, calls, spent = 1, 0, 0
   repeat
-    spent = spent + core.bench_run(run, n, true)
+    if options.cold then core.bench_forget() end
+    spent = spent + core.bench_run(row.run, n, true)
     calls = calls + n
-    if n < 1000 then n = n * 2 end
-  until spent >= seconds
+    if n < 1000 and not options.cold then n = n * 2 end
+  until spent >= options.warmup
   return spent / calls
 end
 
 -- What one call gave, to be compared between devices.
-local function result_of(run)
-  local first = core.bench_wait(run())
+local function result_of(row)
+  local first
+  local function keep()
+    first = row.run()
+    return first
+  end
+  core.bench_run(keep, 1, true)
   if core.is_tensor(first) and core.count(first) <= 1 << 22 then
     return first:to("cpu")
   end
@@ -180,21 +156,39 @@ end
 
 -- ---- measuring -------------------------------------------------------------
 
+-- How many calls make a sample: enough for the clock, but what is only
+-- recorded must not fill a trace, and what is cold is so once.
+local function calls_of(row, options)
+  if options.cold then return 1 end
+  local n = math.ceil(SHORTEST / math.max(row.each, 1e-9))
+  if options.async then
+    n = math.min(n, RECORDED // math.max(row.work.ops, 1))
+  end
+  return math.max(1, math.tointeger(n) or 1)
+end
+
 local function prepare(row, options)
   local begin = core.clock()
-  row.result = result_of(row.run)
+  row.result = result_of(row)
   row.first = core.clock() - begin
-  row.work = work_of(row.run)
-  local each = warm_up(row.run, options.warmup)
-  row.reps = math.max(1, math.ceil(SHORTEST / each))
-  row.each, row.turns = each, {}
+  row.work = work_of(row, options)
+  row.each = warm_up(row, options)
+  row.reps = calls_of(row, options)
+  local turns = options.time // math.max(row.each, 1e-9)
+  row.turns_due = math.max(FEWEST, math.min(ROUNDS, math.tointeger(turns)))
+  row.turns, row.between = {}, {}
 end
 
 -- One turn of a row: samples for its part of the time.
-local function turn(row, seconds, options, clock_cost)
+local function turn(row, options, clock_cost)
   local samples, spent = {}, 0
-  local most = MOST // ROUNDS
+  local most, seconds = MOST // ROUNDS, options.time / row.turns_due
+  if seconds > 20 * row.each and seconds > 4 * row.first then
+    move_row(row, #row.turns + 1)
+    core.bench_run(row.run, math.min(50, seconds // (20 * row.each)), true)
+  end
   repeat
+    if options.cold then core.bench_forget() end
     local s = core.bench_run(row.run, row.reps, not options.async)
     spent = spent + s
     samples[#samples + 1] = math.max(s - clock_cost, 0) / row.reps
@@ -207,43 +201,78 @@ local function cost_of_clock()
   local list = {}
   local function nothing() end
   for i = 1, 200 do list[i] = core.bench_run(nothing, 0, true) end
-  return median(list)
+  return stats.median(list)
 end
 
 local function measure(rows, options)
   local clock_cost = cost_of_clock()
-  for _, row in ipairs(rows) do prepare(row, options) end
+  for _, row in ipairs(rows) do on_device(row, prepare, options) end
   collectgarbage()
-  for _ = 1, ROUNDS do
+  for i = 1, ROUNDS do
     for _, row in ipairs(rows) do
-      turn(row, options.time / ROUNDS, options, clock_cost)
+      if i <= row.turns_due then
+        on_device(row, turn, options, clock_cost)
+      end
     end
   end
-  for _, row in ipairs(rows) do row.stats = summary(row.turns) end
+  for _, row in ipairs(rows) do row.stats = stats.summary(row.turns) end
   return clock_cost
 end
 
 -- ---- rows ------------------------------------------------------------------
 
--- Every job on every device with every input.
+-- Inputs of one name are alternatives: every choice of one of each name, as
+-- lists of inputs. Without inputs the only choice is empty.
+local function choices_of(inputs)
+  local order, by_name = {}, {}
+  for _, input in ipairs(inputs) do
+    if not by_name[input.name] then
+      by_name[input.name] = {}
+      order[#order + 1] = input.name
+    end
+    table.insert(by_name[input.name], input)
+  end
+  local choices = { {} }
+  for _, name in ipairs(order) do
+    local longer = {}
+    for _, choice in ipairs(choices) do
+      for _, input in ipairs(by_name[name]) do
+        local c = table.move(choice, 1, #choice, 1, {})
+        c[#c + 1] = input
+        longer[#longer + 1] = c
+      end
+    end
+    choices = longer
+  end
+  return choices
+end
+
+local function make_row(job, choice, device, used)
+  local values, labels = {}, {}
+  for i, input in ipairs(choice) do
+    values[input.name], labels[i] = input.value, input.label
+  end
+  local row = { job = job, device = device or nil,
+    input = #labels > 0 and table.concat(labels, " ") or nil }
+  row.group = job.name .. (row.input or "")
+  row.run = compiled(row, values, used)
+  return row
+end
+
+-- Every job on every device with every choice of inputs.
 local function make_rows(jobs, options)
   local rows, used = {}, {}
   local devices = options.devices or { false }
-  local inputs = #options.inputs > 0 and options.inputs or { false }
+  local choices = choices_of(options.inputs)
   for _, job in ipairs(jobs) do
-    for _, input in ipairs(inputs) do
+    for _, choice in ipairs(choices) do
       for _, device in ipairs(devices) do
-        local given = input and { [input.name] = input.value } or {}
-        local parts = {}
-        if #jobs > 1 or (#devices == 1 and #inputs == 1) then
-          parts[#parts + 1] = job.name
-        end
-        if #inputs > 1 then parts[#parts + 1] = input.label end
+        local row, parts = make_row(job, choice, device, used), {}
+        if #jobs > 1 or #devices * #choices == 1 then parts[1] = job.name end
+        if #choices > 1 then parts[#parts + 1] = row.input end
         if #devices > 1 then parts[#parts + 1] = device end
-        rows[#rows + 1] = { name = table.concat(parts, " "), job = job,
-          device = device or nil, input = input and input.label or nil,
-          group = job.name .. (input and input.label or ""),
-          run = compiled(job, given, device or nil, used) }
+        row.name = table.concat(parts, " ")
+        rows[#rows + 1] = row
       end
     end
   end
@@ -252,265 +281,162 @@ end
 
 local function notes_of(rows)
   local notes, first_of = {}, {}
-  local function note(...) notes[#notes + 1] = string.format(...) end
   for _, r in ipairs(rows) do
-    if r.first > 20 * r.each and r.first > 1e-3 then
-      note("the first run of %s took %s (not counted)", r.name,
-        time_text(r.first))
-    end
-    if r.reps > 1 then
-      note("%s is very fast, %d calls per sample", r.name, r.reps)
-    end
-    if r.stats.deviation > NOISY then
-      note("%s is noisy: deviation %.0f %%", r.name, r.stats.deviation * 100)
-    end
+    for _, n in ipairs(screen.notes_of(r)) do notes[#notes + 1] = n end
     local other = first_of[r.group]
     local d = other and difference(other.result, r.result)
-    if d then note("%s and %s differ: by %.1e", other.name, r.name, d) end
+    if d then
+      notes[#notes + 1] = ("%s and %s differ: by %.1e"):format(other.name,
+        r.name, d)
+    end
     first_of[r.group] = other or r
   end
   return notes
 end
 
--- ---- the table -------------------------------------------------------------
+-- ---- against what was kept -------------------------------------------------
 
-local function widest(rows, head)
-  local width = #head
-  for _, r in ipairs(rows) do width = math.max(width, utf8.len(r.name)) end
-  return width
-end
-
-local function head_line(result)
-  local names, parts = {}, {}
-  for k in pairs(result.used) do names[#names + 1] = k end -- order-free
-  table.sort(names)
-  for _, k in ipairs(names) do
-    parts[#parts + 1] = ("%s: %s"):format(k, core.describe(result.used[k]))
+local function compare(result)
+  local o, found = result.options, false
+  for _, r in ipairs(result.rows) do
+    local old = result.before.rows[r.name]
+    r.change = old and stats.change(r.stats, old)
+    found = found or old
   end
-  return ("%s   %s%s, warm-up %g s, %g s each, clock cost %s removed"):format(
-    result.title, #parts > 0 and table.concat(parts, ", ") .. "   " or "",
-    result.options.async and "recorded only" or "sync",
-    result.options.warmup, result.options.time, time_text(result.clock))
-end
-
-local function interval(s)
-  return percent((s.high - s.low) / 2 / s.median)
-end
-
-local function row_line(r, width, unit)
-  local s = r.stats
-  return table.concat({ pad_right(r.name, width),
-    pad_left(count_text(1 / s.median), 10),
-    pad_left(time_text(s.mean, unit), 11),
-    pad_left(percent(s.deviation), 11), pad_left(time_text(s.median, unit), 11),
-    pad_left(interval(s), 8), pad_left(time_text(s.p99, unit), 11),
-    pad_left(("%g"):format(r.work.kernels), 9) })
-end
-
-local function bytes_text(v)
-  if v < 1000 then return ("%.0f B"):format(v) end
-  return count_text(v):gsub(" K$", " k") .. "B"
-end
-
-local function extended_line(r, width, unit)
-  local s, w = r.stats, r.work
-  return table.concat({ pad_right(r.name, width),
-    pad_left(time_text(s.min, unit), 11), pad_left(time_text(s.max, unit), 11),
-    pad_left(("%d"):format(s.samples), 10),
-    pad_left(bytes_text(w.bytes_allocated), 11),
-    pad_left(bytes_text(w.bytes_moved), 11),
-    pad_left(("%g"):format(w.plan_hits), 6),
-    pad_left(("%g"):format(w.plan_misses), 8) })
-end
-
--- By medians, which a machine that is busy now and then moves least.
-local function comparison(lines, rows, width)
-  local best = rows[1]
-  lines[#lines + 1] = ""
-  lines[#lines + 1] = "Comparison:"
-  for _, r in ipairs(rows) do
-    local line = pad_right(r.name, width)
-      .. pad_left(count_text(1 / r.stats.median), 10)
-    if r ~= best then
-      line = ("%s - %.2fx slower +%s"):format(line,
-        r.stats.median / best.stats.median,
-        time_text(r.stats.median - best.stats.median))
-    end
-    lines[#lines + 1] = line
+  for _, n in ipairs(kept.notes_of(result.before, o.vs)) do
+    result.notes[#result.notes + 1] = n
+  end
+  if o.fail_over and not found then
+    core.fail(("bench: '%s' has none of these rows, so that nothing can be "
+      .. "compared"):format(o.vs))
   end
 end
 
--- Against numbers of before: different only where the intervals part.
-local function change_line(r, old, width)
-  local ratio = r.stats.median / old.median - 1
-  local verdict = "no change"
-  if r.stats.low > old.high then verdict = "slower" end
-  if r.stats.high < old.low then verdict = "faster" end
-  return ("%s%s  %s"):format(pad_right(r.name, width),
-    pad_left(("%+.1f %%"):format(ratio * 100), 10), verdict)
-end
-
-local function add_changes(lines, result, rows, width)
-  if not result.before then return end
-  lines[#lines + 1] = ""
-  lines[#lines + 1] = ("Against %s:"):format(result.options.vs)
-  for _, r in ipairs(rows) do
-    local old = result.before[r.name]
-    lines[#lines + 1] = old and change_line(r, old, width)
-      or pad_right(r.name, width) .. "  was not measured then"
-  end
-end
-
-local function text_of(result)
-  local rows = table.move(result.rows, 1, #result.rows, 1, {})
-  table.sort(rows, function(a, b) return a.stats.median < b.stats.median end)
-  local width, unit = widest(rows, "Name"), result.options.unit
-  local lines = { head_line(result), pad_right("Name", width)
-    .. "       ips    average  deviation     median    95 %     99th %  kernels" }
-  for _, r in ipairs(rows) do
-    lines[#lines + 1] = row_line(r, width, unit)
-  end
-  if result.options.extended then
-    lines[#lines + 1] = ""
-    lines[#lines + 1] = pad_right("Name", width)
-      .. "    minimum    maximum   samples  allocated      moved  hits  misses"
-    for _, r in ipairs(rows) do
-      lines[#lines + 1] = extended_line(r, width, unit)
+-- The rows that are slower than the option fail_over allows, for certain.
+local function regressions(result)
+  local list, limit = {}, result.options.fail_over
+  for _, r in ipairs(limit and result.rows or {}) do
+    if r.change and r.change.by > limit and r.change.verdict == "regressed" then
+      list[#list + 1] = ("%s: %s"):format(r.name, screen.change_text(r.change))
     end
   end
-  if #rows > 1 then comparison(lines, rows, width) end
-  add_changes(lines, result, rows, width)
-  for _, n in ipairs(result.notes) do lines[#lines + 1] = "note: " .. n end
-  return table.concat(lines, "\n")
-end
-
--- ---- kept results ----------------------------------------------------------
-
-local function folder()
-  local state = os.getenv("XDG_STATE_HOME")
-  if not state or state:sub(1, 1) ~= "/" then
-    state = (os.getenv("HOME") or "") .. "/.local/state"
-  end
-  return state .. "/tsh/bench"
-end
-
-local function path_of(name)
-  if not name:match("^[%w_.-]+$") or name:sub(1, 1) == "." then
-    core.fail(("bench: '%s' is no name: letters, digits, _ - ."):format(name))
-  end
-  return folder() .. "/" .. name .. ".json"
-end
-
-local function plain(result)
-  local rows = {}
-  for i, r in ipairs(result.rows) do
-    rows[i] = { name = r.name, code = r.job.name, device = r.device,
-      input = r.input, first = r.first, stats = r.stats, work = r.work }
-  end
-  return { title = result.title, version = tsh.version, unit = "seconds",
-    machine = tsh.devices()[1].description, when = os.time(), rows = rows,
-    notes = result.notes }
-end
-
-local function write_file(path, text)
-  local f, why = io.open(path, "w")
-  if not f then core.fail("bench: " .. why) end
-  local ok, failed = f:write(text, "\n")
-  local closed, late = f:close()
-  if not ok or not closed then
-    core.fail(("bench: %s: %s"):format(path, failed or late))
-  end
-end
-
-local function read_before(name)
-  local path = path_of(name)
-  local f = io.open(path)
-  if not f then
-    core.fail(("bench: nothing is kept as '%s'"):format(name),
-      ":bench --save NAME keeps a measurement")
-  end
-  local text = f:read("a")
-  f:close()
-  local kept, before = require("tsh.json").json.decode(text), {}
-  for _, r in ipairs(kept.rows) do before[r.name] = r.stats end
-  return before
-end
-
-local function keep(result)
-  local options, encode = result.options, require("tsh.json").json.encode
-  if options.save then
-    core.make_folder(folder())
-    write_file(path_of(options.save), encode(plain(result)))
-  end
-  if options.json then write_file(options.json, encode(plain(result))) end
+  return list
 end
 
 -- ---- the entry -------------------------------------------------------------
 
 local KNOWN = { devices = "table", inputs = "table", time = "number",
-  warmup = "number", async = "boolean", extended = "boolean", unit = "string",
-  save = "string", vs = "string", json = "string" }
+  warmup = "number", async = "boolean", cold = "boolean", extended = "boolean",
+  unit = "string", save = "string", vs = "string", json = "string",
+  fail_over = "number" }
 
-local function check_options(options)
+local function check_kinds(options)
   for k, v in pairs(options) do -- order-free
     if type(k) == "string" and type(v) ~= KNOWN[k] then
       core.fail(KNOWN[k] and ("tsh.bench: %s is a %s, got %s"):format(k,
         KNOWN[k], core.kind(v)) or ("tsh.bench: unknown option '%s'"):format(k),
-        "it has: async devices extended inputs json save time unit vs warmup")
+        "it has: async cold devices extended fail_over inputs json save time "
+        .. "unit vs warmup")
     end
-  end
-  if options.unit and not NAMED[options.unit] then
-    core.fail("tsh.bench: a unit is ns, us, ms or s, got " .. options.unit)
   end
 end
 
-local function job_of(x, i)
-  if type(x) == "string" then return { name = x, code = x } end
-  if type(x) == "function" then return { name = "f" .. i, run = x } end
-  if type(x) == "table" and type(x[2]) == "function" then
-    return { name = tostring(x[1]), run = x[2] }
+-- All that can be wrong is found before anything is measured.
+local function check_options(o)
+  check_kinds(o)
+  for _, k in ipairs { "time", "warmup" } do
+    if o[k] and not (o[k] >= 0 and o[k] < math.huge) then
+      core.fail(("tsh.bench: %s must be from 0, got %g"):format(k, o[k]))
+    end
   end
-  core.fail(("tsh.bench: entry %d must be an expression, a function or "
-    .. "{name, function}, got %s"):format(i, core.kind(x)))
+  if o.unit and not screen.is_unit(o.unit) then
+    core.fail("tsh.bench: a unit is ns, us, ms or s, got " .. o.unit)
+  end
+  if o.async and o.cold then
+    core.fail("tsh.bench: async measures recording, which is never cold")
+  end
+  if o.fail_over and not o.vs then
+    core.fail("tsh.bench: fail_over needs vs, what to compare with")
+  end
+  if o.save then kept.path_of(o.save) end
+end
+
+local function job_of(x, i, options)
+  if type(x) == "string" then return { name = x, code = x } end
+  local job = type(x) == "function" and { name = "f" .. i, run = x }
+    or type(x) == "table" and type(x[2]) == "function"
+    and { name = tostring(x[1]), run = x[2] }
+  if not job then
+    core.fail(("tsh.bench: entry %d must be an expression, a function or "
+      .. "{name, function}, got %s"):format(i, core.kind(x)))
+  end
+  if options.devices or options.inputs then
+    core.fail(("tsh.bench: %s is a function, which has its inputs and their "
+      .. "device already"):format(job.name),
+      'an expression as text can be given others: "softmax(x)"')
+  end
+  return job
+end
+
+local function inputs_of(list)
+  local inputs = {}
+  for i, input in ipairs(list or {}) do
+    local name, value = input[1], input[2]
+    inputs[i] = { name = name, value = value, label = name .. "="
+      .. (core.is_tensor(value) and core.describe(value) or tostring(value)) }
+  end
+  return inputs
 end
 
 --- tsh.bench{expression, ..., devices={}, inputs={}, time=2, warmup=0.5}: how
 --- long expressions take (texts of Lua, functions, or {name, function}), each
 --- until its tensors are computed. devices: names, every expression runs on
 --- each. inputs: a list of {name, value}, every expression runs with each.
---- async=true measures recording only; save=, vs= keep results under a name and
---- compare with it; json= writes a file; extended=true and unit= say more. The
---- result prints as a table; its rows hold stats (seconds) and work (counters of
---- one call). Example: tsh.bench{"softmax(x)", inputs={{"x", rand(4)}}, time=0.1}
+--- async=true measures recording only, cold=true makes plans and programs anew
+--- in every sample; save=, vs= keep results under a name and compare with it,
+--- fail_over=0.1 with vs lists what got slower by more in regressions; json=
+--- writes a file; extended=true and unit= say more. The result prints as a
+--- table; its rows hold stats (seconds) and work (counters of one call).
+--- Example: tsh.bench{"softmax(x)", inputs={{"x", rand(4)}}, time=0.1}
 local function bench(options)
   if type(options) ~= "table" or #options == 0 then
     core.fail('tsh.bench: takes a table with expressions, as {"softmax(x)"}')
   end
   check_options(options)
-  local o = { time = options.time or 2, warmup = options.warmup or 0.5,
-    async = options.async, extended = options.extended, unit = options.unit,
-    save = options.save, vs = options.vs, json = options.json,
-    devices = options.devices, inputs = {} }
-  local jobs, names = {}, {}
+  local o, jobs, names = { time = 2, warmup = 0.5 }, {}, {}
+  for k in pairs(KNOWN) do -- order-free
+    if options[k] ~= nil then o[k] = options[k] end
+  end
+  o.inputs = inputs_of(options.inputs)
   for i, x in ipairs(options) do
-    jobs[i] = job_of(x, i)
+    jobs[i] = job_of(x, i, options)
     names[i] = jobs[i].name
   end
-  for i, input in ipairs(options.inputs or {}) do
-    local value = input[2]
-    o.inputs[i] = { name = input[1], value = value, label = input[1] .. "="
-      .. (core.is_tensor(value) and core.describe(value) or tostring(value)) }
-  end
-  local before = o.vs and read_before(o.vs) or nil
+  local before = o.vs and kept.read(o.vs) or nil
   local rows, used = make_rows(jobs, o)
   local result = setmetatable({ rows = rows, options = o, used = used,
     title = table.concat(names, ", "), before = before },
-    { __tostring = text_of })
+    { __tostring = screen.text_of })
   result.clock = measure(rows, o)
   result.notes = notes_of(rows)
-  for _, r in ipairs(rows) do r.result, r.turns = nil, nil end
-  keep(result)
+  if before then compare(result) end
+  result.regressions = regressions(result)
+  for _, r in ipairs(rows) do r.result, r.turns, r.env, r.between = nil end
+  kept.keep(result)
   return result
 end
 
-return { bench = bench, time_text = time_text, bytes_text = bytes_text }
+-- For :bench and `tsh bench`: the same, and prints it. Slower rows are an
+-- error.
+local function bench_and_print(options)
+  local result = bench(options)
+  if options.json ~= "-" then print(tostring(result)) end
+  local slow = result.regressions
+  if #slow == 0 then return end
+  io.stdout:flush()
+  core.fail(("bench: slower than '%s' by more than %g %%: %s"):format(
+    options.vs, options.fail_over * 100, table.concat(slow, "; ")))
+end
+
+return { bench = bench, bench_and_print = bench_and_print,
+  time_text = screen.time_text, bytes_text = screen.bytes_text }

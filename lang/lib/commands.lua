@@ -43,30 +43,6 @@ local function parse(name, rest, known)
   return options, rest
 end
 
--- "f(a, b), g" -> {"f(a, b)", "g"}: commas outside brackets and quotes.
-local function split_expressions(text)
-  local parts, depth, from, quote, at = {}, 0, 1, nil, 1
-  while at <= #text do
-    local c = text:sub(at, at)
-    if quote then
-      if c == "\\" then at = at + 1 elseif c == quote then quote = nil end
-    elseif c == '"' or c == "'" then
-      quote = c
-    elseif c:find("[%(%[{]") then
-      depth = depth + 1
-    elseif c:find("[%)%]}]") then
-      depth = depth - 1
-    elseif c == "," and depth == 0 then
-      parts[#parts + 1] = text:sub(from, at - 1)
-      from = at + 1
-    end
-    at = at + 1
-  end
-  parts[#parts + 1] = text:sub(from)
-  for i, p in ipairs(parts) do parts[i] = p:match("^%s*(.-)%s*$") end
-  return parts
-end
-
 local function need(name, rest, what)
   if rest == "" then core.fail((":%s needs %s"):format(name, what)) end
   return rest
@@ -92,35 +68,14 @@ local function bytes_of(x) return core.count(x) * core.dtype_bytes(x.dtype) end
 
 twins.bench = function(options) return require("tsh.bench").bench(options) end
 
-local BENCH = { device = "text", time = "number", warmup = "number",
-  input = "list", async = "flag", x = "flag", unit = "text", save = "text",
-  vs = "text", json = "text" }
-
--- "x=rand(4)": a name and a value for it.
-local function input_of(text)
-  local name, code = text:match("^([%a_][%w_]*)=(.+)$")
-  if not name then
-    core.fail((":bench: --input needs NAME=EXPR, not '%s'"):format(text))
-  end
-  return { name, core.bench_wait((load_expression("input", code)())) }
-end
-
 function command.bench(rest)
-  local o, code = parse("bench", rest, BENCH)
-  local job = split_expressions(need("bench", code, "an expression"))
-  job.time, job.warmup, job.unit, job.async = o.time, o.warmup, o.unit, o.async
-  job.extended, job.save, job.vs, job.json = o.x, o.save, o.vs, o.json
-  if o.device then
-    job.devices = {}
-    for d in o.device:gmatch("[^,]+") do
-      job.devices[#job.devices + 1] = d
-    end
+  local line = require "tsh.bench_line"
+  local function refuse(text, hint)
+    core.fail(":bench: " .. text, hint or ":help bench")
   end
-  for i, text in ipairs(o.input or {}) do
-    job.inputs = job.inputs or {}
-    job.inputs[i] = input_of(text)
-  end
-  core.say(tostring(twins.bench(job)), 4)
+  local given, code = line.of_text(rest, refuse)
+  local job = line.expressions(need("bench", code, "an expression"))
+  require("tsh.bench").bench_and_print(line.apply(job, given, refuse))
 end
 
 -- ---- :time, :type ----------------------------------------------------------

@@ -221,6 +221,38 @@ function word.ls(...)
   end
 end
 
+-- ---- bench -----------------------------------------------------------------
+
+local function bench_refuse(text, hint) core.usage("bench: " .. text, hint) end
+
+-- What a script wants to be measured: it defines globals, and returns a text,
+-- or a table as tsh.bench takes it.
+local function bench_file(path)
+  local f, why = loadfile(path ~= "-" and path or nil)
+  if not f and (path == "-" or io.open(path)) then core.fail(why) end
+  if not f then core.usage("bench: " .. why) end
+  local job = f()
+  if type(job) == "string" then job = { job } end
+  if type(job) == "table" and #job > 0 then return job end
+  core.fail(("bench: %s returns %s"):format(path, core.kind(job)),
+    'it should end with: return {"softmax(x)"}')
+end
+
+function word.bench(...)
+  local line = require "tsh.bench_line"
+  local given, job, files = line.of_arguments({ ... }, bench_refuse)
+  if #files > 1 then bench_refuse(("what is '%s' for?"):format(files[2])) end
+  if #files + #job == 0 then bench_refuse("needs FILE, or -e EXPR") end
+  if #files == 1 and #job > 0 then
+    bench_refuse(("either FILE or -e, not %s and -e"):format(files[1]))
+  end
+  if given["fail-over"] and not given.vs then
+    bench_refuse("--fail-over needs --vs, what to compare with")
+  end
+  if #files == 1 then job = bench_file(files[1]) end
+  require("tsh.bench").bench_and_print(line.apply(job, given, bench_refuse))
+end
+
 -- ---- doctor ----------------------------------------------------------------
 
 local DRIVERS = {

@@ -216,6 +216,10 @@ int plan_is_known(const plan_node *n) {
   return n->state == NODE_READY && (!n->shape->count || n->buf->buf);
 }
 
+int plan_is_alone(const plan_node *n) {
+  return n->state == NODE_READY && !n->layout && n->buf && n->buf->refs == 1;
+}
+
 const tsh_err *plan_error_of(const plan_node *n) {
   return n->state == NODE_FAILED ? &n->error->err : NULL;
 }

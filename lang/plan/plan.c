@@ -51,10 +51,14 @@ uint64_t plan_op_runs(const plan *p, int op, uint32_t device) {
   return p->op_runs[(size_t)device * TSH_NOPS + (size_t)op];
 }
 
+void plan_forget(plan *p) {
+  if (!p->running) cache_trim(p);
+}
+
 void plan_trim(plan *p) {
   tsh_memstat stat = {.size = sizeof stat};
   scratch_free(p);
-  if (!p->running) cache_trim(p);
+  plan_forget(p);
   for (uint32_t i = 0; i < p->ndevice; i++)
     if (p->device[i]) dev_memstat(p->device[i], 1, &stat, NULL);
 }

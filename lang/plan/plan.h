@@ -53,6 +53,8 @@ uint32_t plan_site_of(const plan_node *n); /* see plan_at */
 int plan_is_ready(const plan_node *n);     /* its elements exist */
 /* Has its elements: ready, and not just as shapes_only makes it ready. */
 int plan_is_known(const plan_node *n);
+/* Ready, row-major, and no other value lies in its buffer. */
+int plan_is_alone(const plan_node *n);
 /* The error of a failed node (borrowed), or NULL. */
 const tsh_err *plan_error_of(const plan_node *n);
 
@@ -356,7 +358,8 @@ typedef struct {
 const plan_estimate *plan_estimate_get(const plan *p);
 /* Executions of op on the device with this dev_id. */
 uint64_t plan_op_runs(const plan *p, int op, uint32_t device);
-/* Gives cached memory (scratch, plans beyond the last) back. */
+/* Gives cached memory (scratch, plans, programs) back. */
 void plan_trim(plan *p);
+void plan_forget(plan *p); /* plans and programs only */
 
 #endif

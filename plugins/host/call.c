@@ -47,11 +47,11 @@ static tsh_status keep_limit(dev *d, uint64_t bytes, tsh_err *err) {
     if (m.cached > limit - m.used - bytes) dev_memstat(d, 1, &m, NULL);
     return TSH_OK;
   }
-  return dev_fail(err, TSH_ENOMEM,
-                  "out of memory on %s: need %s, %s of the limit of %s are in use",
-                  d->name, in_units(bytes, need, sizeof need),
-                  in_units(m.used, used, sizeof used),
-                  in_units(limit, most, sizeof most));
+  return dev_fail(
+      err, TSH_ENOMEM,
+      "out of memory on %s: need %s, %s of the limit of %s are in use", d->name,
+      in_units(bytes, need, sizeof need), in_units(m.used, used, sizeof used),
+      in_units(limit, most, sizeof most));
 }
 
 /* Success without a result is a failure. */
