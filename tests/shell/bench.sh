@@ -73,7 +73,7 @@ refuses 'an input has a name' 2 "--input needs NAME=EXPR, not 'rand'"
 # ---- as JSON ----
 bench --json - -e 'x + 1'
 is 'stdout is JSON alone' "${out:0:1}" '{'
-run "$TSH" --json bench "${short[@]}" -e 'x + 1'
+run "$TSH" --json bench "${short[@]}" -e 'ones(3) + 1'
 has 'tsh --json bench: the same' "$out" '"machine"'
 bench --json -e 'x + 1'
 has '--json needs a file' "$err" "--json needs FILE"
