@@ -78,6 +78,13 @@ static size_t break_at(const char *line, size_t n, int width) {
   return at;
 }
 
+/* Fewer columns before a word that fits a line only with fewer. */
+static int hang_of(const char *line, size_t n, int width, int hang) {
+  const char *blank = memchr(line, ' ', n);
+  int spare = width - lt_columns(line, blank ? (size_t)(blank - line) : n);
+  return spare >= 0 && spare < hang ? spare : hang;
+}
+
 static void fold_line(const char *line, size_t n, int width, int hang,
                       FILE *out) {
   int room = width;
@@ -91,8 +98,9 @@ static void fold_line(const char *line, size_t n, int width, int hang,
     line += at;
     n -= at;
     if (n == 0) return;
-    fprintf(out, "\n%*s", hang, "");
-    room = width > hang + 8 ? width - hang : 8;
+    int before = hang_of(line, n, width, hang);
+    fprintf(out, "\n%*s", before, "");
+    room = width > before + 8 ? width - before : 8;
   }
   fwrite(line, 1, n, out);
 }

@@ -216,8 +216,8 @@ print(e["severity"], e["file"], e["line"], e["column"], d["report"]["launches"],
 fi
 check --json value.lua
 lacks 'JSON and nothing else' "$out" 'i64[2,2]'
-run "$TSH" --json devices
-is '--json is of check' "$rc" 2
+run "$TSH" --json -p 1
+is '--json is of words' "$rc" 2
 check
 is 'it needs a file' "$rc" 2
 check nothing.lua
