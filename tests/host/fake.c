@@ -187,7 +187,10 @@ const tsh_plugin *fake_query(uint32_t major, uint32_t minor) {
 
 /* ---- sets --------------------------------------------------------------- */
 dev_set *fake_set(const char *path) {
-  dev_options options = {fake_query, "cpu", path, path == NULL, 0};
+  dev_options options = {.builtin = fake_query,
+                         .scheme = "cpu",
+                         .path = path,
+                         .no_plugins = path == NULL};
   dev_set *set;
   tsh_err err;
   unsetenv("TSH_PLUGIN_PATH");

@@ -27,7 +27,7 @@ static void owned_by(dev_set *set, const char *scheme, const char *folder,
 }
 
 static dev_set *set_of(const char *path) {
-  dev_options options = {fake_query, "cpu", path, 0, 0};
+  dev_options options = {.builtin = fake_query, .scheme = "cpu", .path = path};
   dev_set *set;
   tsh_err err;
   cr_assert_eq(dev_set_new(&options, &set, &err), TSH_OK, "%s", err.text);
@@ -262,7 +262,8 @@ Test(find, cpu_is_built_in_whatever_the_path_holds) {
 
 Test(find, no_plugins_leaves_exactly_the_builtin) {
   char *folder = fake_folder();
-  dev_options options = {fake_query, "cpu", folder, 1, 0};
+  dev_options options = {
+      .builtin = fake_query, .scheme = "cpu", .path = folder, .no_plugins = 1};
   dev_plugin_info row;
   dev_set *set;
   fake_link(folder, "npu.so", "good.so");

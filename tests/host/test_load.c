@@ -215,7 +215,8 @@ static const tsh_plugin *no_builtin(uint32_t major, uint32_t minor) {
 }
 
 Test(load, a_builtin_that_is_refused_fails_the_set) {
-  dev_options options = {no_builtin, "cpu", NULL, 1, 0};
+  dev_options options = {
+      .builtin = no_builtin, .scheme = "cpu", .no_plugins = 1};
   dev_set *set = (dev_set *)&options;
   tsh_err err;
   cr_expect_eq(dev_set_new(&options, &set, &err), TSH_ENODEV);

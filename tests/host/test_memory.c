@@ -85,7 +85,8 @@ static void every_call_fails(job *run, int at_least) {
 }
 
 static tsh_status new_set(const char *folder, int n, tsh_err *err) {
-  dev_options options = {fake_query, "cpu", folder, 0, 0};
+  dev_options options = {
+      .builtin = fake_query, .scheme = "cpu", .path = folder};
   dev_set *set = (dev_set *)&options;
   tsh_status rc;
   arm(n);
