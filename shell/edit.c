@@ -54,8 +54,10 @@ static int on_new_line(int count, int key) {
 
 /* Tab at the beginning of a line is for the eye. */
 static int on_tab(int count, int key) {
+  (void)count, (void)key;
   for (int i = rl_point; i > 0 && rl_line_buffer[i - 1] != '\n'; i--)
-    if (!strchr(" \t", rl_line_buffer[i - 1])) return rl_complete(count, key);
+    if (!strchr(" \t", rl_line_buffer[i - 1]))
+      return rl_complete_internal(rl_completion_mode(on_tab));
   return rl_insert_text("  ") < 0;
 }
 
@@ -159,6 +161,28 @@ static char **attempt(const char *text, int start, int end) {
   return matches;
 }
 
+/* Where the last part of "nn.linear(" or "x:softmax(" begins. */
+static size_t last_part(const char *name) {
+  size_t at = strlen(name);
+  while (at > 0 && !strchr(".:", name[at - 1])) at--;
+  return name[at] ? at : 0;
+}
+
+/* Of names with a dot or colon, only the last part is listed; match[0] is what
+ * all have in common, match[1] to match[n] are the names. */
+static void list_names(char **match, int n, int longest) {
+  char **shown = calloc((size_t)n + 2, sizeof *shown);
+  size_t lead = rl_filename_completion_desired ? 0 : last_part(match[1]);
+  if (shown) {
+    for (int i = 0; i <= n; i++)
+      shown[i] = match[i] + (strlen(match[i]) < lead ? 0 : lead);
+    rl_crlf();
+    rl_display_match_list(shown, n, longest - (int)lead);
+    free(shown);
+  }
+  rl_forced_update_display();
+}
+
 /* ---- opening ---------------------------------------------------------------
  */
 void sh_edit_remember(const char *entry) { add_history(entry); }
@@ -190,6 +214,8 @@ void sh_edit_open(sh_line *s) {
   rl_completer_quote_characters = "\"'";
   rl_completion_word_break_hook = word_breaks;
   rl_attempted_completion_function = attempt;
+  rl_completion_display_matches_hook = list_names;
+  rl_variable_bind("show-all-if-unmodified", "on"); /* inputrc may say no */
   rl_initialize();
   bind_keys();
   using_history();

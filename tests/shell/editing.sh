@@ -10,6 +10,13 @@ cd "$dir" || exit 1
 mux_or_finish
 
 open
+for entry in '1+1' '_*5' x=3 'x\;' '1,nil,3'; do
+  text "$entry"
+  key Enter
+done
+expect 'the first five entries' \
+  $'tsh> 1+1\n2\ntsh> _*5\n10\ntsh> x=3\ntsh> x;\ntsh> 1,nil,3\n1  nil  3\ntsh>'
+clear
 text '1+1'
 key Enter
 expect 'a value' $'tsh> 1+1\n2\ntsh>'
@@ -41,7 +48,7 @@ expect 'and Enter runs it' $'tsh> for i=1,2 do\nprint(i)\nend\n1\n2\ntsh>'
 clear
 text 'print("abc'
 key Enter
-expect 'a typo does not trap' $'in[6]:1: print("abc\ntsh>'
+expect 'a typo does not trap' $'in[11]:1: print("abc\ntsh>'
 text 'f('
 key Enter Enter Enter
 expect 'two empty lines end an entry' $'near <eof>\ntsh>'
@@ -83,6 +90,16 @@ key C-c
 text 'layer = nn.lin'
 key Tab
 expect 'a part of the library that was not used before' 'layer = nn.linear('
+key C-c
+text 'x:so'
+key Tab
+expect 'what it may be is listed' $'\nsoftmax(   softplus(  sort(\ntsh> x:so'
+key C-c
+clear
+text ':pla'
+key Tab
+text '1+1'
+expect 'a command and a blank' 'tsh> :plan 1+1'
 key C-c
 text ':apr'
 key Tab
