@@ -2,6 +2,7 @@
  * became of them, which device is used, and at the end what was run. Also the
  * whole stack below an error. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include "session.h"
@@ -46,6 +47,19 @@ static void list_folders(const lt *l) {
 
 /* ---- the beginning and the end ------------------------------------------- */
 
+/* os.exit ends the process and closes nothing. */
+static lt *logged;
+
+static void close_logged(void) {
+  if (logged) lt_log_close(logged);
+}
+
+static void close_at_exit(lt *l) {
+  static int asked;
+  logged = l;
+  if (!asked) asked = atexit(close_logged) == 0;
+}
+
 void lt_log_open(lt *l, const lt_options *options) {
   lt_session *s = lt_session_of(l);
   const char *path = options->log;
@@ -60,6 +74,7 @@ void lt_log_open(lt *l, const lt_options *options) {
   } else if (options->verbose || (path && *path)) {
     s->log = stderr;
   }
+  if (s->log) close_at_exit(l);
 }
 
 void lt_log_start(lt *l) {
@@ -81,6 +96,7 @@ void lt_log_start(lt *l) {
 void lt_log_close(lt *l) {
   lt_session *s = lt_session_of(l);
   if (!s || !s->log) return;
+  logged = NULL;
   if (l->plan) {
     const plan_counters *c = plan_counters_get(l->plan);
     list_plugins(l, 1);

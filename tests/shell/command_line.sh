@@ -251,6 +251,8 @@ lacks 'no stack without' "$err" traceback
 TSH_LOG=$dir/log run "$TSH" -p 1
 gives 'TSH_LOG' 0 1
 has 'TSH_LOG is written' "$(cat log)" ' 0 kernels run'
+TSH_LOG=stderr run "$TSH" -e 'print(ones(3)) os.exit(7)'
+has 'os.exit loses nothing of it' "$rc $err" ' 1 kernels run'
 TSH_LOG=stderr run "$TSH" -p 1
 has 'TSH_LOG=stderr' "$err" ' 0 kernels run'
 TSH_LOG=/nonexistent/log run "$TSH" -p 1
