@@ -155,14 +155,25 @@ static int help_on(lt *l, const char *topic) {
   return LT_OK;
 }
 
+/* Modules and files come first, wherever they stand. */
+static int run_steps(lt *l, const sh_args *a) {
+  int rc = LT_OK;
+  for (int own = 0; own < 2; own++)
+    for (int i = 0; i < a->nstep && rc == LT_OK; i++) {
+      int option = a->step[i].option;
+      if (own != (option != SH_OPTION_input && option != SH_OPTION_require))
+        continue;
+      if (is_output(a, i)) lt_keep(l);
+      rc = run_step(l, &a->step[i]);
+    }
+  return rc;
+}
+
 static int perform(lt **pl, const sh_args *a) {
   lt *l = *pl;
   int rc = output(l, a, "prepare");
   if (rc == LT_OK && a->seed) rc = sh_seed(l, a->seed);
-  for (int i = 0; i < a->nstep && rc == LT_OK; i++) {
-    if (is_output(a, i)) lt_keep(l);
-    rc = run_step(l, &a->step[i]);
-  }
+  if (rc == LT_OK) rc = run_steps(l, a);
   if (rc == LT_OK && a->task == SH_CODE) rc = output(l, a, "output");
   if (rc != LT_OK) return rc;
   switch (a->task) {

@@ -38,6 +38,8 @@ static int blames_start(const char *message, const char *expression,
   return n && strncmp(code + strspn(code, " \t\n"), near, n) == 0;
 }
 
+/* Loads `before` and `code` as one text; the function or a message is pushed.
+ */
 static int load_text(lua_State *L, const char *before, const char *code,
                      size_t size, const char *chunk) {
   int status;
@@ -53,17 +55,72 @@ static int load_text(lua_State *L, const char *before, const char *code,
   return status;
 }
 
-/* Loads CODE as an expression, else as statements. LUA_OK with the function
- * pushed; else the better of the two messages is. */
+static int is_loadable(lua_State *L, const char *before, const char *code,
+                       size_t size) {
+  int status = load_text(L, before, code, size, "=in");
+  lua_pop(L, 1);
+  return status == LUA_OK;
+}
+
+/* With a value in front it is no tail call: who called stays known. */
+#define RETURN "return nil, "
+
+/* Statements up to `at`, where a ';' or a line ends, and an expression after
+ * it? What is short is asked first. */
+static int splits_at(lua_State *L, const char *code, size_t at, size_t size) {
+  const char *last = code + at + 1;
+  size_t n = size - at - 1, blanks = strspn(last, " \t");
+  /* A line that begins with '(' or '-' may go on with the one before. */
+  if (code[at] == '\n' && !isalnum((unsigned char)last[blanks]) &&
+      last[blanks] != '_')
+    return 0;
+  if (!is_loadable(L, RETURN, last, n) || !is_loadable(L, "", code, at))
+    return 0;
+  lua_pushlstring(L, code, at); /* does it end in a comment? */
+  lua_pushliteral(L, "@");
+  lua_concat(L, 2);
+  n = !is_loadable(L, "", lua_tostring(L, -1), at + 1);
+  lua_pop(L, 1);
+  return n || code[at] == '\n';
+}
+
+/* "x = 1; x": statements, and an expression whose values are printed. Pushes
+ * the function, or nothing. */
+static int load_last(lua_State *L, const entry *e, size_t size) {
+  enum { PLACES = 16, LONGEST = 4096 };
+  size_t at = size;
+  for (int i = 0; i < PLACES; i++) {
+    while (at && size - at < LONGEST && !strchr(";\n", e->code[at - 1])) at--;
+    if (at == 0 || size - at >= LONGEST) return 0;
+    if (splits_at(L, e->code, --at, size)) break;
+    if (i == PLACES - 1) return 0;
+  }
+  lua_pushlstring(L, e->code, at + 1);
+  lua_pushliteral(L, RETURN);
+  lua_concat(L, 2);
+  if (load_text(L, lua_tostring(L, -1), e->code + at + 1, size - at - 1,
+                e->chunk) != LUA_OK) {
+    lua_pop(L, 2);
+    return 0;
+  }
+  lua_remove(L, -2);
+  return 1;
+}
+
+/* Loads CODE as an expression, as statements and an expression, else as
+ * statements. LUA_OK with the function pushed; else the better of the messages
+ * is. */
 static int load_entry(lua_State *L, entry *e) {
   size_t size = strlen(e->code), bare = size;
   const char *first, *second;
   while (bare && (is_blank(e->code[bare - 1]) || e->code[bare - 1] == ';'))
     bare--;
-  /* With a value in front it is no tail call: who called stays known. */
   e->extra = 1;
-  if (load_text(L, "return nil, ", e->code, bare, e->chunk) == LUA_OK)
+  if (load_text(L, RETURN, e->code, bare, e->chunk) == LUA_OK) return LUA_OK;
+  if (load_last(L, e, bare)) {
+    lua_remove(L, -2);
     return LUA_OK;
+  }
   e->extra = 0;
   if (load_text(L, "", e->code, size, e->chunk) == LUA_OK) {
     lua_remove(L, -2);

@@ -54,6 +54,16 @@ session '1+1'
 gives 'no newline at the end' 0 2
 session 'x = 1\r\nx\r\n'
 gives 'lines that end in CR LF' 0 1
+session 'x = 1; x\na, b = 1, 2; a + b; \nlocal c = 5; c * 2\nf = math.abs; f(-3), 4\n_\n'
+gives 'the last expression of an entry' 0 $'1\n10\n3  4\n3'
+session 's = "a; b" -- x; y\nx = "--"; x\nfor i = 1, 2 do s = i; f = s end\ns\nx = 1; -- end\n'
+gives 'a ; in a string, a comment, a block' 0 $'--\n2'
+session 'x = 1; x =\n5\nx\n'
+gives 'what is behind a ; goes on' 0 5
+session 'x = 1; x +* 2\n'
+refuses 'and is wrong' 1 "near '+'"
+session 'y = 1; matmul(ones(2, 3), ones(2, 3))\n'
+has 'and fails at its place' "$err" $'matmul(ones(2, 3), ones(2, 3))\n                  ^'
 session 'return 5\n'
 gives 'return' 0 5
 session '1 +* 2\n'

@@ -202,6 +202,10 @@ run "$TSH" -I x=x.npy --input t=t.csv -p x.shape -p 't_names[2]' -p 't[{1, 1}]'
 gives '-I' 0 $'[2,2]\nv\ni64[] 1'
 run "$TSH" -I m=m.npz -p m.deep.b
 gives '-I of a table' 0 'i64[1] [3]'
+run "$TSH" -p 'm.deep.b' -I m=m.npz
+gives '-I after -p' 0 'i64[1] [3]'
+run "$TSH" -p 1 -I m=none.npz
+refuses '-I after -p, of no file' 1 'none.npz'
 run "$TSH" -I x=- -p 'x:sum()' <x.npy
 gives '-I of stdin' 0 'i64[] 12'
 echo 'print(x:sum():item(), ...)' >s.lua
