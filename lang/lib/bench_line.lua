@@ -83,6 +83,9 @@ local function set(given, o, value, refuse)
     table.insert(given[o.word], value)
   elseif o.kind == "list" then
     given[o.word] = list_of(value)
+    if #given[o.word] == 0 then
+      refuse(("--%s needs %s"):format(o.word, o.argument))
+    end
   elseif o.kind == "number" then
     given[o.word] = tonumber(value)
       or refuse(("--%s needs a number, not '%s'"):format(o.word, value))
