@@ -283,6 +283,7 @@ static int run(lua_State *L, job *j) {
   lua_pushlightuserdata(L, &j->script);
   was = mute(j->json);
   status = lua_pcall(L, 1, 0, -3);
+  if (j->json) lua_gc(L, LUA_GCCOLLECT); /* finalizers print, too */
   unmute(was);
   if (status == LUA_OK) lua_pushnil(L);
   lua_remove(L, -2);
