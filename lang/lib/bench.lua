@@ -171,6 +171,7 @@ end
 
 local function prepare(row, options)
   local begin = core.clock()
+  if row.job.code then core.show_source("bench", row.job.code) end
   row.result = result_of(row)
   row.first = core.clock() - begin
   row.work = work_of(row, options)

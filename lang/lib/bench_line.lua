@@ -157,6 +157,7 @@ local function input_of(text, refuse)
   end
   local f, why = load("return " .. code, "=input")
   if not f then core.fail((why:gsub("^input:%d+: ", "bench: --input: "))) end
+  core.show_source("input", code)
   return { name, (core.bench_wait(f())) }
 end
 

@@ -51,6 +51,7 @@ end
 local function load_expression(name, code)
   local f, why = load("return " .. code, "=" .. name)
   if not f then core.fail((why:gsub("^" .. name .. ":%d+: ", ""))) end
+  core.show_source(name, code)
   return f
 end
 

@@ -129,7 +129,9 @@ local function is_failed_exit(r)
 end
 
 local function diagnostics(r)
-  if r.stopped and not r.why then return { note(nil, "interrupted") } end
+  if r.stopped and not r.why then
+    return { note(r.stopped_at, "interrupted") }
+  end
   if r.why then
     local d = note(r.stopped_at, "stops here: " .. r.why)
     if is_failed_exit(r) then

@@ -216,6 +216,11 @@ refuses 'a list of no devices' 2 '--device needs A,B'
 bench -e x -e 'local 100%'
 refuses 'a syntax error names its expression' 1 "bench: local 100%: unexpected symbol"
 
+bench -e 'x + 1' -e 'ones(2) + ones(3)'
+has 'an error shows its expression' "$err" $'  1 | ones(2) + ones(3)\n    |         ^'
+bench --input 'y=ones(2) + ones(3)' -e y
+has 'that of an input too' "$err" '1 | ones(2) + ones(3)'
+
 # ---- in a session ----
 colon ':bench --time 0.02 --warmup 0.005 -x softmax(x), exp(x)'
 has ':bench' "$out" 'Comparison:'

@@ -201,7 +201,7 @@ kill -INT "$pid"
 rc=0
 wait "$pid" || rc=$?
 is 'Ctrl-C' "$rc" 130
-has 'is told' "$(cat "$dir/out")" 'note: interrupted'
+has 'is told' "$(cat "$dir/out")" 'note: forever.lua:1: interrupted'
 
 # ---- JSON, usage, sessions -------------------------------------------------------
 check --json loop.lua
@@ -242,6 +242,14 @@ run "$TSH" -q <<<'return pcall(tsh.check, function() return rand(3):sum():item()
 has 'a value that is asked for is an error' "$out" 'only shapes are looked at'
 run "$TSH" -q <<<':check rand(3, 4):matmul(rand(3, 4))'
 is 'shapes that do not fit' "$rc" 1
+has 'are shown' "$err" $'check:1: rand(3, 4):matmul(rand(3, 4))\n                      ^'
+{
+  printf 'local x = "%03000d" ' 1
+  echo 'return rand(3) + rand(4)'
+} >long.lua
+check long.lua
+is 'what lies far to the right has no wrong column' "$(first)" \
+  'long.lua:1: error: add: shapes [3] and [4] do not broadcast: 3 and 4 along axis 1 from the end'
 
 # ---- what a script does to get out ------------------------------------------------
 script numbers.lua <<'END'
