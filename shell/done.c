@@ -108,14 +108,18 @@ void sh_done_command(sh_done *d, const char *name, const char *rest) {
 
 static int is_letter(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-static int has_word(const char *text, const char *word) {
+static const char *find_word(const char *text, const char *word) {
   size_t n = strlen(word);
   const char *at = text;
   for (; (at = strstr(at, word)) != NULL; at++)
     if ((at == text || (!is_letter(at[-1]) && at[-1] != '.')) &&
         !is_letter(at[n]))
-      return 1;
-  return 0;
+      return at;
+  return NULL;
+}
+
+static int has_word(const char *text, const char *word) {
+  return find_word(text, word) != NULL;
 }
 
 /* Do entries look at what earlier ones have left in `_` and `out`? */
@@ -126,13 +130,18 @@ static int looks_back(const sh_done *d) {
   return 0;
 }
 
-/* Its names must not reach the entries that follow, nor its return end them. */
+/* Its names and labels must not reach the entries that follow, nor its return
+ * end them; and a '(' that begins it must call nothing of the line before. */
 static void write_statements(const char *text, FILE *out) {
-  int leaves = has_word(text, "return") && !has_word(text, "function");
-  if (leaves)
-    fprintf(out, "(function()\n%s\nend)()\n", text);
-  else if (has_word(text, "local"))
+  const char *leaves = find_word(text, "return");
+  const char *function = find_word(text, "function");
+  const char *first = text + strspn(text, " \t\n");
+  if (leaves && (!function || leaves < function))
+    fprintf(out, ";(function(...)\n%s\nend)()\n", text);
+  else if (has_word(text, "local") || strstr(text, "::"))
     fprintf(out, "do\n%s\nend\n", text);
+  else if (*first == '(' || (*first == '-' && strchr(first, '(')))
+    fprintf(out, ";%s\n", text);
   else
     fprintf(out, "%s\n", text);
 }
@@ -152,9 +161,9 @@ static void write_values(const deed *e, int show, FILE *out) {
   else
     fputs("print(", out);
   if (e->gave == LT_GAVE_RETURN)
-    fprintf(out, "(function()\n%.*s\nend)()", (int)n, e->text);
+    fprintf(out, "(function(...)\n%.*s\nend)()", (int)n, e->text);
   else if (comment) /* a ';' may stand before it */
-    fprintf(out, "(function()\nreturn %.*s\nend)()", (int)n, e->text);
+    fprintf(out, "(function(...)\nreturn %.*s\nend)()", (int)n, e->text);
   else
     fprintf(out, "%.*s", (int)n, e->text);
   fputs(")\n", out);
