@@ -369,8 +369,8 @@ int sh_args_parse(sh_args *a, int argc, char **argv) {
   int rc;
   memset(a, 0, sizeof *a);
   if ((rc = parse_options(&p)) != LT_OK) return rc;
-  if ((rc = read_environment(a)) != LT_OK) return rc;
   rc = p.at < argc ? parse_task(&p) : LT_OK;
+  if (rc == LT_OK && !a->help && !a->version) rc = read_environment(a);
   if (rc == LT_OK) rc = check_word(a);
   if (a->task == SH_WORD_check && !a->lt.check) a->lt.check = SH_CHECK_OPS;
   return rc == LT_OK ? check_output(a) : rc;

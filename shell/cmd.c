@@ -330,22 +330,18 @@ static int check_file(call *c, char **word, int n) {
   return rc;
 }
 
+static int is_script(const char *word) {
+  size_t length = strlen(word);
+  return access(word, F_OK) == 0 ||
+         (length > 4 && strcmp(word + length - 4, ".lua") == 0);
+}
+
 static int run_check(call *c) {
-  enum { WORDS = 32 };
-  char *copy = strdup(c->rest), *word[WORDS + 1];
-  int n = 0, rc = LT_NOMEM;
-  size_t length;
-  if (!copy) return rc;
-  for (char *at = strtok(copy, " \t"); at && n < WORDS;
-       at = strtok(NULL, " \t"))
-    word[n++] = at;
-  length = n ? strlen(word[0]) : 0;
-  if (n && (access(word[0], F_OK) == 0 ||
-            (length > 4 && strcmp(word[0] + length - 4, ".lua") == 0)))
-    rc = check_file(c, word, n);
-  else
-    rc = run_lua(c, "check");
-  free(copy);
+  int n, rc;
+  char **word = sh_words(c->rest, 0, &n);
+  if (!word) return LT_NOMEM;
+  rc = n && is_script(word[0]) ? check_file(c, word, n) : run_lua(c, "check");
+  sh_words_free(word, 0);
   return rc;
 }
 static int run_stats(call *c) { return run_lua(c, "stats"); }

@@ -2,6 +2,7 @@
  * script that does the same. */
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -89,7 +90,7 @@ void sh_done_command(sh_done *d, const char *name, const char *rest) {
       fputs(", ", out);
       rest += first + strspn(rest + first, " \t");
       n = strlen(rest);
-    } else if (n > 1 && rest[0] == '"' && rest[n - 1] == '"') {
+    } else if (n > 1 && strchr("\"'", rest[0]) && rest[n - 1] == rest[0]) {
       rest++;
       n -= 2;
     }
@@ -107,14 +108,18 @@ void sh_done_command(sh_done *d, const char *name, const char *rest) {
 
 static int is_letter(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-static int has_word(const char *text, const char *word) {
+static const char *find_word(const char *text, const char *word) {
   size_t n = strlen(word);
   const char *at = text;
   for (; (at = strstr(at, word)) != NULL; at++)
     if ((at == text || (!is_letter(at[-1]) && at[-1] != '.')) &&
         !is_letter(at[n]))
-      return 1;
-  return 0;
+      return at;
+  return NULL;
+}
+
+static int has_word(const char *text, const char *word) {
+  return find_word(text, word) != NULL;
 }
 
 /* Do entries look at what earlier ones have left in `_` and `out`? */
@@ -125,25 +130,30 @@ static int looks_back(const sh_done *d) {
   return 0;
 }
 
-/* Its names must not reach the entries that follow, nor its return end them. */
+/* Its names and labels must not reach the entries that follow, nor its return
+ * end them; and a '(' that begins it must call nothing of the line before. */
 static void write_statements(const char *text, FILE *out) {
-  int leaves = has_word(text, "return") && !has_word(text, "function");
-  if (leaves)
-    fprintf(out, "(function()\n%s\nend)()\n", text);
-  else if (has_word(text, "local"))
+  const char *leaves = find_word(text, "return");
+  const char *function = find_word(text, "function");
+  const char *first = text + strspn(text, " \t\n");
+  if (leaves && (!function || leaves < function))
+    fprintf(out, ";(function(...)\n%s\nend)()\n", text);
+  else if (has_word(text, "local") || strstr(text, "::"))
     fprintf(out, "do\n%s\nend\n", text);
+  else if (*first == '(' || (*first == '-' && strchr(first, '(')))
+    fprintf(out, ";%s\n", text);
   else
     fprintf(out, "%s\n", text);
 }
 
 static void write_values(const deed *e, int show, FILE *out) {
   size_t n = strlen(e->text);
-  const char *line =
-      strstr(e->text, "--") ? "\n" : ""; /* it may be a comment */
+  int comment = strstr(e->text, "--") != NULL; /* perhaps */
   while (n && (isspace((unsigned char)e->text[n - 1]) || e->text[n - 1] == ';'))
     n--;
   if (e->gave == LT_GAVE_MUTED) {
-    fprintf(out, "do local _ = %.*s%s end\n", (int)n, e->text, line);
+    fprintf(out, "do local _ = %.*s%s end\n", (int)n, e->text,
+            comment ? "\n" : "");
     return;
   }
   if (show)
@@ -151,9 +161,11 @@ static void write_values(const deed *e, int show, FILE *out) {
   else
     fputs("print(", out);
   if (e->gave == LT_GAVE_RETURN)
-    fprintf(out, "(function()\n%.*s\nend)()", (int)n, e->text);
+    fprintf(out, "(function(...)\n%.*s\nend)()", (int)n, e->text);
+  else if (comment) /* a ';' may stand before it */
+    fprintf(out, "(function(...)\nreturn %.*s\nend)()", (int)n, e->text);
   else
-    fprintf(out, "%.*s%s", (int)n, e->text, line);
+    fprintf(out, "%.*s", (int)n, e->text);
   fputs(")\n", out);
 }
 
@@ -197,19 +209,51 @@ static int may_write(const char *path) {
   return ours;
 }
 
+/* Names that promise tensors. */
+static int is_data(const char *path) {
+  static const char *const endings[] = {".npy", ".npz", ".safetensors", ".csv",
+                                        ".json"};
+  size_t n = strlen(path);
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    size_t size = strlen(endings[i]);
+    if (n > size && strcmp(path + n - size, endings[i]) == 0) return 1;
+  }
+  return 0;
+}
+
+/* A file that cannot be written to its end leaves the earlier one. */
+static int write_file(const sh_done *d, const char *path) {
+  char *beside;
+  FILE *out = NULL;
+  int fd, saved, ok;
+  if (asprintf(&beside, "%s.%ld~", path, (long)getpid()) < 0) return 0;
+  fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd >= 0) out = fdopen(fd, "w");
+  if (out) write_script(d, out);
+  ok = out && !ferror(out);
+  if (out && fclose(out) != 0) ok = 0;
+  ok = ok && rename(beside, path) == 0;
+  saved = errno;
+  if (fd >= 0 && !ok) unlink(beside);
+  free(beside);
+  errno = saved;
+  return ok;
+}
+
 int sh_done_save(const sh_done *d, const char *path) {
-  FILE *out;
-  int lost;
+  if (is_data(path)) {
+    fprintf(stderr,
+            "error: :save: %s is for tensors, and none is named\n"
+            "  hint: :save %s NAMES; :who lists them\n",
+            path, path);
+    return LT_USAGE;
+  }
   if (d->n == 0) {
     fputs("error: :save: no entry has succeeded yet\n", stderr);
     return LT_ERROR;
   }
   if (!may_write(path)) return LT_ERROR;
-  out = fopen(path, "we");
-  if (out) write_script(d, out);
-  lost = !out || ferror(out);
-  if (out && fclose(out) != 0) lost = 1;
-  if (lost) {
+  if (!write_file(d, path)) {
     fprintf(stderr, "error: :save: %s: %s\n", path, strerror(errno));
     return LT_ERROR;
   }

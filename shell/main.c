@@ -1,5 +1,6 @@
 /* main.c - from the command line to an exit code (the LT_ codes of lt.h). */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,15 @@ static void close_stdout(void) {
   fprintf(stderr, "error: stdout could not be written%s%s\n", errno ? ": " : "",
           errno ? strerror(errno) : "");
   _exit(LT_ERROR);
+}
+
+/* Where the caller closed one of the three, a file that is opened would take
+ * its number, and get what is printed. What stands there instead refuses what
+ * a closed one refuses. */
+static void fill_standard_files(void) {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+    if (fcntl(fd, F_GETFD) < 0)
+      open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
 /* A Lua string of any text: bytes that mean something are written as \ddd. */
@@ -102,11 +112,21 @@ static int run_step(lt *l, const sh_step *step) {
   return rc;
 }
 
+/* What finalizers print when the state is closed would follow the JSON. */
+static void end_stdout(void) {
+  int fd;
+  close_stdout();
+  if ((fd = open("/dev/null", O_WRONLY)) < 0) return;
+  dup2(fd, STDOUT_FILENO);
+  close(fd);
+}
+
 static int check_script(lt *l, const sh_args *a) {
   int rc;
   sh_run_begin(l, 1);
   rc = lt_check_script(l, a->script, a->argc, a->argv, a->json, stderr);
   sh_run_end();
+  if (a->json) end_stdout();
   return rc;
 }
 
@@ -210,7 +230,9 @@ int main(int argc, char **argv) {
   sh_args a;
   lt *l = NULL;
   char text[1200];
-  int rc = sh_args_parse(&a, argc, argv);
+  int rc;
+  fill_standard_files();
+  rc = sh_args_parse(&a, argc, argv);
   atexit(close_stdout);
   if (rc != LT_OK) goto out;
   if (a.version) sh_version(stdout);

@@ -43,13 +43,19 @@ void sh_words_free(char **word, int before) {
   free(word);
 }
 
+char *sh_path(const char *text) {
+  size_t n = strlen(text);
+  int quoted = n > 1 && (*text == '"' || *text == '\'') && text[n - 1] == *text;
+  return quoted ? strndup(text + 1, n - 2) : strdup(text);
+}
+
 /* ---- folders and programs ------------------------------------------------ */
 
-int sh_cd(const char *folder) {
+static int change_folder(const char *folder) {
   const char *home = getenv("HOME");
   char path[PATH_MAX];
   int n;
-  if (!*folder || *folder == '~') {
+  if (!*folder || (*folder == '~' && (!folder[1] || folder[1] == '/'))) {
     if (!home || !*home) {
       fputs("error: :cd: HOME is not set\n", stderr);
       return LT_ERROR;
@@ -60,11 +66,19 @@ int sh_cd(const char *folder) {
   }
   if (n >= (int)sizeof path) errno = ENAMETOOLONG;
   if (n >= (int)sizeof path || chdir(path) != 0) {
-    fprintf(stderr, "error: :cd: %s: %s\n", path, strerror(errno));
+    fprintf(stderr, "error: :cd: %.200s%s: %s\n", path,
+            strlen(path) > 200 ? "..." : "", strerror(errno));
     return LT_ERROR;
   }
   if (getcwd(path, sizeof path)) puts(path);
   return LT_OK;
+}
+
+int sh_cd(const char *folder) {
+  char *path = sh_path(folder);
+  int rc = path ? change_folder(path) : LT_NOMEM;
+  free(path);
+  return rc;
 }
 
 int sh_shell(const char *command) {
@@ -162,15 +176,20 @@ static char *read_file(const char *path) {
   FILE *in = fopen(path, "re"), *out;
   char *text = NULL, block[4096];
   size_t size = 0, n;
+  int failed, saved;
   if (!in) return NULL;
   out = open_memstream(&text, &size);
   while (out && (n = fread(block, 1, sizeof block, in)) > 0)
     fwrite(block, 1, n, out);
-  if (out && (ferror(in) || fclose(out) != 0)) {
+  saved = errno;
+  failed = !out || ferror(in);
+  if (out && fclose(out) != 0) failed = 1;
+  if (failed) {
     free(text);
     text = NULL;
   }
   fclose(in);
+  errno = saved;
   return text;
 }
 
@@ -187,22 +206,32 @@ static int run_editor(const char *path) {
   return rc;
 }
 
+static int edit_failed(const char *path) {
+  fprintf(stderr, "error: :edit: %s: %s\n", path, strerror(errno));
+  return LT_ERROR;
+}
+
 /* The text of a file after it was edited, owned; NULL: nothing is to be run.
  * A file that is not there yet is one without text. */
 static char *edited(const char *path, int *rc) {
   char *before = read_file(path), *after = NULL;
+  const char *why = NULL;
   if (!before && errno != ENOENT) {
-    fprintf(stderr, "error: :edit: %s: %s\n", path, strerror(errno));
-    *rc = LT_ERROR;
+    *rc = edit_failed(path);
     return NULL;
   }
   *rc = run_editor(path);
-  if (*rc == LT_OK) after = read_file(path);
-  if (after && strcmp(before ? before : "", after) == 0) {
+  if (*rc == LT_OK && !(after = read_file(path)) && (before || errno != ENOENT))
+    *rc = edit_failed(path);
+  if (*rc == LT_OK && (!after || strcmp(before ? before : "", after) == 0))
+    why = "unchanged";
+  else if (after && !after[strspn(after, " \t\n")])
+    why = "empty";
+  if (why) {
+    printf("%s, nothing is run\n", why);
     free(after);
     after = NULL;
   }
-  if (*rc == LT_OK && !after) puts("unchanged, nothing is run");
   free(before);
   return after;
 }
@@ -238,23 +267,33 @@ static const char *earlier(const sh_history *h, long n) {
   return "";
 }
 
+static int edit_file(const sh_place *place, const char *path) {
+  char *text;
+  int rc;
+  if (!(text = edited(path, &rc))) return rc;
+  free(text);
+  sh_run_begin(*place->l, 0);
+  rc = lt_command(*place->l, "load", path, stderr);
+  sh_run_end();
+  return rc;
+}
+
 int sh_edit(const sh_place *place, const char *rest, char **entry) {
-  char *end, *text;
+  char *end, *path;
   long n = strtol(rest, &end, 10);
   const char *old;
   int rc;
-  if (!*end && (!*rest || n > 0)) {
-    if ((old = earlier(place->history, n))) return edit_text(old, entry);
-    fprintf(stderr,
-            "error: :edit: there is no entry %ld\n"
-            "  hint: :history lists them\n",
-            n);
-    return LT_ERROR;
+  if (*end) {
+    if (!(path = sh_path(rest))) return LT_NOMEM;
+    rc = edit_file(place, path);
+    free(path);
+    return rc;
   }
-  if (!(text = edited(rest, &rc))) return rc;
-  free(text);
-  sh_run_begin(*place->l, 0);
-  rc = lt_command(*place->l, "load", rest, stderr);
-  sh_run_end();
-  return rc;
+  old = *rest && n <= 0 ? NULL : earlier(place->history, n);
+  if (old) return edit_text(old, entry);
+  fprintf(stderr,
+          "error: :edit: there is no entry %s\n"
+          "  hint: :history lists them\n",
+          rest);
+  return LT_ERROR;
 }

@@ -28,7 +28,7 @@ static int wait_for_line(void) {
 
 /* After getline found no line. */
 static sh_line_result no_line(const sh_line *s, const char **text) {
-  int why = errno, failed = ferror(stdin);
+  int why = errno, failed = !feof(stdin); /* without memory, for example */
   clearerr(stdin);
   if (s->interactive) fputc('\n', stdout);
   if (why == EINTR && sh_signal_taken()) return SH_LINE_CANCEL;

@@ -139,8 +139,12 @@ static int take_command(session *s, const char *line) {
   return rc;
 }
 
+/* A line is followed by others of its entry; or perhaps by none, so that the
+ * entry runs if it is complete; or it is the last one. */
+enum { GOES_ON, MAY_END, IS_LAST };
+
 /* What follows the line just read: SH_GO_ON or an exit code. */
-static int take_line(session *s, const char *line, int last) {
+static int take_line(session *s, const char *line, int end) {
   line = sh_after_prompt(line);
   s->code = LT_OK;
   if (!s->size && sh_is_command(line)) return take_command(s, line);
@@ -159,22 +163,37 @@ static int take_line(session *s, const char *line, int last) {
   s->blank = line[strspn(line, " \t")] ? 0 : s->blank + 1;
   if (!add_line(s, line)) return LT_NOMEM;
   /* Who is trapped in an entry that never ends presses Enter twice. */
-  if (last)
-    run_entry(s, sh_line_edits(s->place.lines) ||
-                     (s->place.interactive && s->blank >= 2));
+  if (end != GOES_ON)
+    run_entry(s, end == IS_LAST && (sh_line_edits(s->place.lines) ||
+                                    (s->place.interactive && s->blank >= 2)));
   return SH_GO_ON;
 }
 
-/* What was read is a line, or a whole entry of several. */
+/* Does the text of several lines hold several entries? A prompt begins one. */
+static int is_several(const session *s, const char *text) {
+  if (s->size) return 0;
+  for (const char *at = text; (at = strchr(at, '\n')) != NULL;)
+    if (strncmp(++at, "tsh", 3) == 0 && sh_after_prompt(at) != at) return 1;
+  text = sh_after_prompt(text);
+  return sh_is_command(text) || !lt_is_entry(*s->place.l, text);
+}
+
+/* What was read is a line, a whole entry of several, or a paste of entries: up
+ * to the first that fails each is run, as if it had been typed. */
 static int take_text(session *s, const char *text) {
   char *copy, *line, *next;
-  int rc = SH_GO_ON;
-  if (!strchr(text, '\n')) return take_line(s, text, 1);
+  int rc = SH_GO_ON, several;
+  if (!strchr(text, '\n')) return take_line(s, text, IS_LAST);
   if (!(copy = strdup(text))) return LT_NOMEM;
+  several = is_several(s, text);
   for (line = copy; line && rc == SH_GO_ON; line = next) {
     next = strchr(line, '\n');
     if (next) *next++ = '\0';
-    rc = take_line(s, line, !next);
+    rc = take_line(s, line, !next ? IS_LAST : several ? MAY_END : GOES_ON);
+    if (next && s->code != LT_OK) {
+      fputs("note: the lines that follow it are not run\n", stderr);
+      break;
+    }
   }
   free(copy);
   return rc;

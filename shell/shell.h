@@ -184,6 +184,8 @@ int sh_edit(const sh_place *place, const char *rest, char **entry);
 /* Splits at blanks outside quotes. before: free places in front. */
 char **sh_words(const char *text, int before, int *n);
 void sh_words_free(char **word, int before); /* takes NULL */
+/* A path that is all of text, without the quotes around it; owned, or NULL. */
+char *sh_path(const char *text);
 
 /* ---- child.c: other programs --------------------------------------------- */
 /* Runs one to its end; argv ends with NULL. LT_ERROR, after a line on stderr,

@@ -49,7 +49,10 @@ static const char *find_word(const char *line, const char *word) {
   return NULL;
 }
 
-/* Where on the line the call may be: its name, its sign, else the start. */
+#define NO_CARET ((size_t)-1)
+
+/* Where on the line the call may be: its name, its sign, else the start, or
+ * NO_CARET: it lies behind what was read of a very long line. */
 static size_t caret_at(const char *line, const char *name) {
   const char *at = NULL;
   if (!name || !*name) return strspn(line, " \t");
@@ -60,6 +63,7 @@ static size_t caret_at(const char *line, const char *name) {
   for (size_t i = 0; !at && i < sizeof operators / sizeof *operators; i++)
     if (strcmp(operators[i].name, name) == 0)
       at = strstr(line, operators[i].sign);
+  if (!at && strlen(line) == LINE - 1) return NO_CARET;
   return at ? (size_t)(at - line) : strspn(line, " \t");
 }
 
@@ -78,15 +82,19 @@ static void add_source(lua_State *L, luaL_Buffer *b, uint32_t site,
                        const char *name) {
   char line[LINE], text[LINE], place[LUA_IDSIZE + 16];
   size_t caret, blank;
+  int found;
   if (!lt_site_source(lt_of(L), site, line, sizeof line)) return;
   caret = caret_at(line, name);
   blank = strspn(line, " \t");
-  caret = lt_excerpt(line + blank, caret - blank, SHOWN, text, sizeof text);
+  found = caret != NO_CARET;
+  caret = lt_excerpt(line + blank, found ? caret - blank : 0, SHOWN, text,
+                     sizeof text);
   lt_site_text(lt_of(L), site, place, sizeof place);
   luaL_addstring(b, "\n  ");
   luaL_addstring(b, place);
   luaL_addstring(b, ": ");
   luaL_addstring(b, text);
+  if (!found) return;
   luaL_addstring(b, "\n  ");
   add_pad(b, place, strlen(place));
   luaL_addstring(b, "  ");

@@ -9,7 +9,7 @@
 typedef struct {
   const char *code, *chunk;
   int print, final, keep; /* as asked for */
-  int incomplete;
+  int loads, incomplete;
   int extra; /* values in front that are none of the user's */
   FILE *out;
 } entry;
@@ -254,19 +254,25 @@ int lt_entry_number(const lt *l) { return lt_session_of(l)->number; }
 
 static int probe_entry(lua_State *L) {
   entry *e = lua_touserdata(L, 1);
-  load_entry(L, e);
+  e->loads = load_entry(L, e) == LUA_OK;
   return 0;
 }
 
-int lt_is_incomplete(lt *l, const char *code) {
+static entry probe(lt *l, const char *code) {
   entry e = {.code = code, .chunk = "=in"};
   int top = lua_gettop(l->L);
   lua_pushcfunction(l->L, probe_entry);
   lua_pushlightuserdata(l->L, &e);
   lua_pcall(l->L, 1, 0, 0); /* without memory it is complete, and fails */
   lua_settop(l->L, top);
-  return e.incomplete;
+  return e;
 }
+
+int lt_is_incomplete(lt *l, const char *code) {
+  return probe(l, code).incomplete;
+}
+
+int lt_is_entry(lt *l, const char *code) { return probe(l, code).loads; }
 
 int lt_eval(lt *l, const char *code, int final, FILE *out, FILE *err) {
   lt_session *s = lt_session_of(l);

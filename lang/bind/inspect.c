@@ -266,6 +266,15 @@ static int make_folder(lua_State *L) {
   return 0;
 }
 
+/* show_source(name, text): errors in the chunk "=name" show its line. */
+static int show_source(lua_State *L) {
+  size_t size;
+  const char *text = luaL_checklstring(L, 2, &size);
+  lua_pushfstring(L, "=%s", luaL_checkstring(L, 1));
+  lt_source_add(lt_of(L), lua_tostring(L, -1), text, size);
+  return 0;
+}
+
 const luaL_Reg lt_inspect_functions[] = {{"memory", memory},
                                          {"live", live},
                                          {"is_ours", is_ours},
@@ -288,6 +297,7 @@ const luaL_Reg lt_inspect_functions[] = {{"memory", memory},
                                          {"kept", kept},
                                          {"trim", trim},
                                          {"make_folder", make_folder},
+                                         {"show_source", show_source},
                                          {"script_problem", lt_script_check},
                                          {"documented", lt_documented},
                                          {"settings", lt_settings_list},

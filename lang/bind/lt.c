@@ -1,5 +1,6 @@
 /* lt.c - a Lua state with tensors in it, from opening to closing, and running
  * code in it. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -207,6 +208,10 @@ static int load_script(lua_State *L, const char *path) {
   const char *text;
   if (strcmp(path, "-") != 0) return luaL_loadfile(L, path);
   text = push_stdin(L, &size);
+  if (ferror(stdin)) {
+    lua_pushfstring(L, "cannot read stdin: %s", strerror(errno));
+    return LUA_ERRFILE;
+  }
   lt_source_add(lt_of(L), "=stdin", text, size);
   return luaL_loadbuffer(L, text, size, "=stdin");
 }

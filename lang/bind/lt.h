@@ -83,6 +83,8 @@ enum { LT_GAVE_NONE, LT_GAVE_VALUES, LT_GAVE_MUTED, LT_GAVE_RETURN };
 int lt_gave(const lt *l);
 /* Does the entry go on in the next line? Runs nothing. */
 int lt_is_incomplete(lt *l, const char *entry);
+/* Can all of it be run as one? Runs nothing. */
+int lt_is_entry(lt *l, const char *text);
 
 /* Every name that goes on from a word, as "softm", "nn.lin" or "x:so": each
  * gets the whole word, and whether it is a function. Names may come twice.

@@ -219,6 +219,15 @@ static void set_error(lua_State *L, const job *j, int i) {
   if (j->own) set_text(L, "own_at", j->own_at);
 }
 
+/* Where Ctrl-C came: in front of the text of the error at index i. */
+static void set_interrupted(lua_State *L, int i) {
+  const char *text = lua_tostring(L, i);
+  const char *end = text ? strstr(text, ": interrupted") : NULL;
+  if (!end) return;
+  lua_pushlstring(L, text, (size_t)(end - text));
+  lua_setfield(L, -2, "stopped_at");
+}
+
 /* Pushes the table that shapes.lua takes. */
 static void push_facts(lua_State *L, const job *j, int status, int stopped) {
   lt *l = lt_of(L);
@@ -247,7 +256,9 @@ static void push_facts(lua_State *L, const job *j, int status, int stopped) {
   if (stopped && *l->shapes.why) {
     set_text(L, "why", l->shapes.why);
     set_site(L, "stopped_at", l->shapes.stopped_at);
-  } else if (status != LUA_OK && !stopped) {
+  } else if (stopped) {
+    set_interrupted(L, error);
+  } else if (status != LUA_OK) {
     set_error(L, j, error);
   }
 }
@@ -283,6 +294,7 @@ static int run(lua_State *L, job *j) {
   lua_pushlightuserdata(L, &j->script);
   was = mute(j->json);
   status = lua_pcall(L, 1, 0, -3);
+  if (j->json) lua_gc(L, LUA_GCCOLLECT); /* finalizers print, too */
   unmute(was);
   if (status == LUA_OK) lua_pushnil(L);
   lua_remove(L, -2);

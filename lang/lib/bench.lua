@@ -45,7 +45,9 @@ end
 
 local function load_code(row)
   local f, why = load("return " .. row.job.code, "=bench", "t", row.env)
-  if not f then core.fail((why:gsub("^bench:1", "bench"))) end
+  if not f then
+    core.fail((why:gsub("^bench:%d+", "bench: " .. row.job.code:gsub("%%", "%%%%"))))
+  end
   return f
 end
 
@@ -169,6 +171,7 @@ end
 
 local function prepare(row, options)
   local begin = core.clock()
+  if row.job.code then core.show_source("bench", row.job.code) end
   row.result = result_of(row)
   row.first = core.clock() - begin
   row.work = work_of(row, options)
@@ -358,17 +361,18 @@ local function check_options(o)
   if o.fail_over and not o.vs then
     core.fail("tsh.bench: fail_over needs vs, what to compare with")
   end
-  if o.save then kept.path_of(o.save) end
+  kept.prepare(o)
 end
 
 local function job_of(x, i, options)
-  if type(x) == "string" then return { name = x, code = x } end
+  if type(x) == "string" and x:find("%S") then return { name = x, code = x } end
   local job = type(x) == "function" and { name = "f" .. i, run = x }
     or type(x) == "table" and type(x[2]) == "function"
     and { name = tostring(x[1]), run = x[2] }
   if not job then
     core.fail(("tsh.bench: entry %d must be an expression, a function or "
-      .. "{name, function}, got %s"):format(i, core.kind(x)))
+      .. "{name, function}, got %s"):format(i,
+        type(x) == "string" and "an empty one" or core.kind(x)))
   end
   if options.devices or options.inputs then
     core.fail(("tsh.bench: %s is a function, which has its inputs and their "
@@ -388,17 +392,8 @@ local function inputs_of(list)
   return inputs
 end
 
---- tsh.bench{expression, ..., devices={}, inputs={}, time=2, warmup=0.5}: how
---- long expressions take (texts of Lua, functions, or {name, function}), each
---- until its tensors are computed. devices: names, every expression runs on
---- each. inputs: a list of {name, value}, every expression runs with each.
---- async=true measures recording only, cold=true makes plans and programs anew
---- in every sample; save=, vs= keep results under a name and compare with it,
---- fail_over=0.1 with vs lists what got slower by more in regressions; json=
---- writes a file; extended=true and unit= say more. The result prints as a
---- table; its rows hold stats (seconds) and work (counters of one call).
---- Example: tsh.bench{"softmax(x)", inputs={{"x", rand(4)}}, time=0.1}
-local function bench(options)
+-- All of a bench but the files that it leaves.
+local function measured(options)
   if type(options) ~= "table" or #options == 0 then
     core.fail('tsh.bench: takes a table with expressions, as {"softmax(x)"}')
   end
@@ -422,18 +417,34 @@ local function bench(options)
   if before then compare(result) end
   result.regressions = regressions(result)
   for _, r in ipairs(rows) do r.result, r.turns, r.env, r.between = nil end
+  return result
+end
+
+--- tsh.bench{expression, ..., devices={}, inputs={}, time=2, warmup=0.5}: how
+--- long expressions take (texts of Lua, functions, or {name, function}), each
+--- until its tensors are computed. devices: names, every expression runs on
+--- each. inputs: a list of {name, value}, every expression runs with each.
+--- async=true measures recording only, cold=true makes plans and programs anew
+--- in every sample; save=, vs= keep results under a name and compare with it,
+--- fail_over=0.1 with vs lists what got slower by more in regressions; json=
+--- writes a file; extended=true and unit= say more. The result prints as a
+--- table; its rows hold stats (seconds) and work (counters of one call).
+--- Example: tsh.bench{"softmax(x)", inputs={{"x", rand(4)}}, time=0.1}
+local function bench(options)
+  local result = measured(options)
   kept.keep(result)
   return result
 end
 
--- For :bench and `tsh bench`: the same, and prints it. Slower rows are an
--- error.
+-- For :bench and `tsh bench`: the same, and prints it, before a file that
+-- cannot be written is an error. So are slower rows.
 local function bench_and_print(options)
-  local result = bench(options)
+  local result = measured(options)
   if options.json ~= "-" then print(tostring(result)) end
+  io.stdout:flush()
+  kept.keep(result)
   local slow = result.regressions
   if #slow == 0 then return end
-  io.stdout:flush()
   core.fail(("bench: slower than '%s' by more than %g %%: %s"):format(
     options.vs, options.fail_over * 100, table.concat(slow, "; ")))
 end

@@ -57,19 +57,46 @@ local function write_file(path, text)
   end
 end
 
+-- The folder of what will be written must be there before anything is measured.
+function kept.prepare(o)
+  if o.save then
+    kept.path_of(o.save)
+    core.make_folder(folder())
+  end
+  local parent = o.json and o.json:match("^(.*/)[^/]*$")
+  if not parent then return end
+  local f, why = io.open(parent)
+  if not f then
+    core.fail(("bench: %s%s"):format(o.json, why:sub(#parent + 1)))
+  end
+  f:close()
+end
+
 -- Does what the options save and json of a result say.
 function kept.keep(result)
   local o = result.options
   if not o.save and not o.json then return end
   local text = require("tsh.json").json.encode(plain(result))
-  if o.save then
-    core.make_folder(folder())
-    write_file(kept.path_of(o.save), text)
-  end
+  if o.save then write_file(kept.path_of(o.save), text) end
   if o.json then write_file(o.json, text) end
 end
 
 -- ---- in --------------------------------------------------------------------
+
+-- What a comparison needs of a row, by its name; nil: it has none of that.
+local function rows_of(found)
+  local rows = {}
+  if type(found) ~= "table" or type(found.rows) ~= "table" then return nil end
+  for _, r in ipairs(found.rows) do
+    local s = type(r) == "table" and type(r.name) == "string" and r.stats
+    if type(s) ~= "table" then return nil end
+    for _, k in ipairs { "median", "low", "high" } do
+      if math.type(s[k]) == nil or not (s[k] > 0) then return nil end
+    end
+    rows[r.name] = s
+  end
+  return rows
+end
 
 -- What was kept under a name: rows by their names, and on which cpu.
 function kept.read(name)
@@ -81,11 +108,11 @@ function kept.read(name)
   local text = f:read("a")
   f:close()
   local ok, found = pcall(require("tsh.json").json.decode, text)
-  if not ok or type(found) ~= "table" or type(found.rows) ~= "table" then
-    core.fail(("bench: what is kept as '%s' is no measurement"):format(name))
+  local rows = ok and rows_of(found)
+  if not rows then
+    core.fail(("bench: what is kept as '%s' is no measurement"):format(name),
+      "it is " .. kept.path_of(name) .. "; --save writes it anew")
   end
-  local rows = {}
-  for _, r in ipairs(found.rows) do rows[r.name] = r.stats end
   return { rows = rows, machine = type(found.machine) == "table"
     and found.machine or {} }
 end
@@ -95,7 +122,7 @@ function kept.notes_of(before, name)
   local here, notes = machine(), {}
   for _, k in ipairs { "cpu", "threads" } do
     local was = before.machine[k]
-    if was and was ~= here[k] then
+    if type(was) == type(here[k]) and was ~= here[k] then
       notes[#notes + 1] = ("%s was measured with another %s: %s, now %s")
         :format(name, k == "cpu" and "cpu" or "number of threads", was, here[k])
     end

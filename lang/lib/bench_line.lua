@@ -83,6 +83,9 @@ local function set(given, o, value, refuse)
     table.insert(given[o.word], value)
   elseif o.kind == "list" then
     given[o.word] = list_of(value)
+    if #given[o.word] == 0 then
+      refuse(("--%s needs %s"):format(o.word, o.argument))
+    end
   elseif o.kind == "number" then
     given[o.word] = tonumber(value)
       or refuse(("--%s needs a number, not '%s'"):format(o.word, value))
@@ -154,6 +157,7 @@ local function input_of(text, refuse)
   end
   local f, why = load("return " .. code, "=input")
   if not f then core.fail((why:gsub("^input:%d+: ", "bench: --input: "))) end
+  core.show_source("input", code)
   return { name, (core.bench_wait(f())) }
 end
 

@@ -51,6 +51,7 @@ end
 local function load_expression(name, code)
   local f, why = load("return " .. code, "=" .. name)
   if not f then core.fail((why:gsub("^" .. name .. ":%d+: ", ""))) end
+  core.show_source(name, code)
   return f
 end
 
@@ -464,7 +465,7 @@ function command.apropos(rest)
 end
 
 function command.load(rest)
-  local path = need("load", rest, "a file"):gsub('^"(.*)"$', "%1")
+  local path = need("load", rest, "a file"):gsub([[^(["'])(.*)%1$]], "%2")
   local problem = core.script_problem(path)
   if problem then core.fail((problem:gsub("^cannot run", "load:"))) end
   local f, why = loadfile(path)
@@ -474,7 +475,7 @@ end
 
 -- ":save FILE NAMES": what these globals hold, tensors or tables of them.
 function command.save(rest)
-  local path, after = rest:match('^"([^"]*)"%s*(.*)$')
+  local _, path, after = rest:match([[^(["'])(.-)%1%s*(.*)$]])
   if not path then path, after = rest:match("^(%S+)%s*(.*)$") end
   local values, names, globals = {}, {}, core.globals()
   for name in after:gmatch("%S+") do

@@ -8,7 +8,22 @@ local json = {}
 local ESCAPES = { ['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n",
   ["\r"] = "\\r", ["\t"] = "\\t" }
 
+-- JSON is UTF-8: bytes that are none become the character for that.
+local function as_utf8(s)
+  local parts, from = {}, 1
+  local n, bad = utf8.len(s)
+  while not n do
+    parts[#parts + 1] = s:sub(from, bad - 1)
+    from = bad + 1
+    n, bad = utf8.len(s, from)
+  end
+  if from == 1 then return s end
+  parts[#parts + 1] = s:sub(from)
+  return table.concat(parts, "\u{FFFD}", 1, #parts)
+end
+
 local function quoted(s)
+  s = as_utf8(s)
   return '"' .. s:gsub('[%c"\\]', function(c)
     return ESCAPES[c] or ("\\u%04x"):format(c:byte())
   end) .. '"'

@@ -11,6 +11,7 @@ end
 -- Writing goes nowhere; a file that was to be written is not read either.
 local function open_only(open)
   return function(path, mode)
+    if type(path) == "number" then path = tostring(path) end
     if type(path) ~= "string" then return open(path, mode) end
     if not tostring(mode or "r"):find("[wa+]") then
       core.check_read(path)
@@ -35,7 +36,13 @@ local function prepare()
   io.popen, os.execute = not_started "io.popen", not_started "os.execute"
   os.remove = function(path) core.check_write(path) return true end
   os.rename = function(_, to) core.check_write(to) return true end
+  os.tmpname = function() -- the true one makes the file
+    local name = "/tmp/lua_check"
+    core.check_write(name)
+    return name
+  end
   os.exit = leave
+  core.make_folder = function() end
 end
 
 -- ---- errors as diagnostics ----------------------------------------------------
@@ -122,7 +129,9 @@ local function is_failed_exit(r)
 end
 
 local function diagnostics(r)
-  if r.stopped and not r.why then return { note(nil, "interrupted") } end
+  if r.stopped and not r.why then
+    return { note(r.stopped_at, "interrupted") }
+  end
   if r.why then
     local d = note(r.stopped_at, "stops here: " .. r.why)
     if is_failed_exit(r) then

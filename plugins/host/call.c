@@ -2,7 +2,9 @@
  * asks for, and turns a plugin's bare failure into a sentence. */
 #include "set.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { SLICE_NS = 50 * 1000 * 1000 };
 
@@ -47,11 +49,18 @@ static tsh_status keep_limit(dev *d, uint64_t bytes, tsh_err *err) {
     if (m.cached > limit - m.used - bytes) dev_memstat(d, 1, &m, NULL);
     return TSH_OK;
   }
+  in_units(bytes, need, sizeof need);
+  in_units(m.used, used, sizeof used);
+  in_units(limit, most, sizeof most);
+  if (strcmp(need, most) == 0) { /* what is missing is less than a digit */
+    snprintf(need, sizeof need, "%" PRIu64 " B", bytes);
+    snprintf(used, sizeof used, "%" PRIu64 " B", m.used);
+    snprintf(most, sizeof most, "%" PRIu64 " B", limit);
+  }
   return dev_fail(
       err, TSH_ENOMEM,
       "out of memory on %s: need %s, %s of the limit of %s are in use", d->name,
-      in_units(bytes, need, sizeof need), in_units(m.used, used, sizeof used),
-      in_units(limit, most, sizeof most));
+      need, used, most);
 }
 
 /* Success without a result is a failure. */

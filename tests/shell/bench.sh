@@ -180,6 +180,47 @@ for o in $options; do
   has "the manual has $o" "$("$TSH" completions man)" "\\-\\-${o/-/\\-}"
 done
 
+# ---- what was kept is damaged ----
+good='"median": 1e-6, "low": 9e-7, "high": 2e-6'
+for rows in 3 '[3]' '[null, 1]' '[{}]' '[{"name": "x"}]' '[{"name": "x", "stats": {}}]' \
+  '[{"name": "x", "stats": 3}]' '[{"name": {}, "stats": {'"$good"'}}]' \
+  '[{"name": "x", "stats": {"median": "x", "low": 1, "high": 1}}]' \
+  '[{"name": "x", "stats": {"median": 0, "low": 0, "high": 0}}]' \
+  '[{"name": "x", "stats": {"median": 1}}]'; do
+  echo "{\"rows\": $rows}" >"$kept/damaged.json"
+  bench --vs damaged -e x
+  refuses "rows: $rows" 1 "what is kept as 'damaged' is no measurement"
+done
+echo '{"rows": [{"name": "x", "stats": {'"$good"'}}], "machine": {"cpu": {"a": 1}, "threads": "2"}}' \
+  >"$kept/damaged.json"
+bench --vs damaged -e x
+is 'a machine that nobody can read is passed over' "$rc" 0
+lacks 'it is' "$out$err" 'was measured with another'
+has 'the row is compared' "$out" 'Against damaged:'
+
+# ---- nothing is lost, nothing is measured in vain ----
+if [ -e /dev/full ]; then
+  bench --json /dev/full -e x
+  is 'a file that cannot be written' "$rc" 1
+  has 'is told' "$err" 'No space left'
+  has 'after the table' "$out" 'kernels'
+fi
+bench --json no/such/file -e 'print("measured")'
+refuses 'a folder that is not there' 1 'no/such/file: No such file'
+for code in '' ' ' ',' 'x,'; do
+  bench -e "$code"
+  refuses "the expression '$code'" 1 'must be an expression'
+done
+bench --device , -e x
+refuses 'a list of no devices' 2 '--device needs A,B'
+bench -e x -e 'local 100%'
+refuses 'a syntax error names its expression' 1 "bench: local 100%: unexpected symbol"
+
+bench -e 'x + 1' -e 'ones(2) + ones(3)'
+has 'an error shows its expression' "$err" $'  1 | ones(2) + ones(3)\n    |         ^'
+bench --input 'y=ones(2) + ones(3)' -e y
+has 'that of an input too' "$err" '1 | ones(2) + ones(3)'
+
 # ---- in a session ----
 colon ':bench --time 0.02 --warmup 0.005 -x softmax(x), exp(x)'
 has ':bench' "$out" 'Comparison:'

@@ -201,7 +201,7 @@ kill -INT "$pid"
 rc=0
 wait "$pid" || rc=$?
 is 'Ctrl-C' "$rc" 130
-has 'is told' "$(cat "$dir/out")" 'note: interrupted'
+has 'is told' "$(cat "$dir/out")" 'note: forever.lua:1: interrupted'
 
 # ---- JSON, usage, sessions -------------------------------------------------------
 check --json loop.lua
@@ -242,6 +242,45 @@ run "$TSH" -q <<<'return pcall(tsh.check, function() return rand(3):sum():item()
 has 'a value that is asked for is an error' "$out" 'only shapes are looked at'
 run "$TSH" -q <<<':check rand(3, 4):matmul(rand(3, 4))'
 is 'shapes that do not fit' "$rc" 1
+has 'are shown' "$err" $'check:1: rand(3, 4):matmul(rand(3, 4))\n                      ^'
+{
+  printf 'local x = "%03000d" ' 1
+  echo 'return rand(3) + rand(4)'
+} >long.lua
+check long.lua
+is 'what lies far to the right has no wrong column' "$(first)" \
+  'long.lua:1: error: add: shapes [3] and [4] do not broadcast: 3 and 4 along axis 1 from the end'
+
+# ---- what a script does to get out ------------------------------------------------
+script numbers.lua <<'END'
+local f = io.open(5, "w") f:write("x") f:close()
+local name = os.tmpname()
+tsh.bench{"1 + 1", save = "kept", time = 0, warmup = 0}
+END
+export TMPDIR=$dir XDG_STATE_HOME=$dir/state
+before=$(ls -d /tmp/lua_* 2>/dev/null)
+check numbers.lua
+is 'files by number, of os.tmpname and of tsh.bench' "$rc" 0
+is 'are not made' "$(ls -d 5 state /tmp/lua_* 2>/dev/null)" "$before"
+unset XDG_STATE_HOME
+script bye.lua <<'END'
+kept = setmetatable({}, {__gc = function() print("late") end})
+local y = setmetatable({}, {__gc = function() print("early") end})
+error("no text: \xff\0")
+END
+check --json bye.lua
+is 'an error of bytes' "$rc" 1
+lacks 'nothing is printed but the JSON' "$out" late
+lacks 'by no finalizer' "$out" early
+has 'which is UTF-8' "$out" "no text: $(printf '\xef\xbf\xbd')\\u0000"
+if [ -e /dev/full ]; then
+  run bash -c '"$0" check --json bye.lua >/dev/full' "$TSH"
+  refuses 'JSON that is lost' 1 'stdout could not be written: No space left'
+fi
+mkdir -p 'two words'
+echo 'print(...)' >'two words/a b.lua'
+run "$TSH" -q <<<':check "two words/a b.lua" "c d"'
+is 'a name with blanks' "$rc/${out%%$'\n'*}" '0/c d'
 
 # ---- the scripts that come with it -------------------------------------------------
 for s in xor linear_regression kmeans resume train_digits bench_softmax \

@@ -215,6 +215,14 @@ for size in 0 -1 x 5X 1e3x 0x10 '' nan 1GiBs; do
 done
 TSH_MEM_LIMIT=much run "$TSH" -p 1
 refuses 'TSH_MEM_LIMIT that is none' 2 'TSH_MEM_LIMIT needs a size'
+for words in --help --version 'check --help'; do
+  # shellcheck disable=SC2086 # words
+  TSH_MEM_LIMIT=much TSH_THREADS=many run "$TSH" $words
+  is "but tsh $words comes" "$rc/$err" 0/
+done
+run "$TSH" --mem-limit 4000000 -e 'x = ones(1000, 1000) x:sum():item()'
+has 'sizes that look alike have all digits' "$err" \
+  'need 4000000 B, 64 B of the limit of 4000000 B'
 run "$TSH" --mem-limit 64M <<<':mem'
 has ':mem shows it' "$out" '67 MB (limit)'
 

@@ -62,6 +62,33 @@ key Enter
 text 'f(2)'
 key Enter
 expect 'Enter runs it' $'tsh> f(2)\n3\ntsh>'
+# paste TEXT: with printf's escapes, in brackets, and Enter
+paste() {
+  # shellcheck disable=SC2059 # the text is meant as a format
+  printf "$1" >paste.txt
+  clear
+  mux load-buffer paste.txt
+  mux paste-buffer -p -t "$name"
+  sleep 0.2
+  key Enter
+}
+paste 'p = 4\np + 1\n:type p\n"the end"\n'
+expect 'entries are run one by one' $'\n5\na number\nthe end\ntsh>'
+paste 'tsh> p = {6}\ntsh> (p)[1]\ntsh> for i = 8, 9 do\n..> print(i)\n..> end\n'
+expect 'those of a transcript too' $'\n6\n8\n9\ntsh>'
+paste 'p = 10\nerror("stops")\np = 11\np = = 1\n'
+expect_part 'up to an error' $'error("stops")\nnote: the lines that follow it are not run\ntsh>'
+text 'p'
+key Enter
+expect 'which ends the paste' $'\n10\ntsh>'
+paste 'function g()\n  p = 12\n  p = = 1\n  p = 13\nend\n'
+expect 'half a function is not run' $'\nnote: the lines that follow it are not run\ntsh>'
+text 'p'
+key Enter
+expect 'by its lines' $'\n10\ntsh>'
+paste 'local q = 14\nprint(q)\n'
+expect 'what can be one entry is one' $'\n14\ntsh>'
+clear
 {
   printf 's = "'
   head -c 1000000 /dev/zero | tr '\0' x

@@ -70,4 +70,25 @@ gone() {
   is "closed pipe: $1: without a word" "$(cat err)" ''
 }
 each gone
+# ---- what is closed --------------------------------------------------------------
+# A file that the script opens must not stand where output goes.
+cat >open.lua <<'END'
+local f = io.open("data", "w")
+print("on stdout")
+io.stderr:write("on stderr")
+f:write("data")
+f:close()
+error("at the end")
+END
+for closed in '>&-' '2>&-' '<&-' '>&- 2>&-' '<&- >&- 2>&-'; do
+  rm -f data
+  eval "\"$TSH\" run open.lua $closed" >out 2>err
+  is "closed: $closed: status" $? 1
+  is "closed: $closed: the file has its data only" "$(cat data)" data
+done
+rc=0
+"$TSH" run - <&- 2>err || rc=$?
+is 'a script from a closed stdin' "$rc/$(cat err)" \
+  '2/error: cannot read stdin: Bad file descriptor'
+
 finish
