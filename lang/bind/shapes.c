@@ -121,11 +121,14 @@ static int core_is_hidden(lua_State *L) {
   return 1;
 }
 
-/* refuse(on): until it is off again no value is computed; asking for one is an
- * error. */
-static int core_refuse(lua_State *L) {
-  plan_refuse(lt_of(L)->plan, lua_toboolean(L, 1));
-  return 0;
+/* refused(f, ...): what f gives, while no value is computed; asking for one is
+ * an error, and so is a yield, which would leave others refused. */
+static int core_refused(lua_State *L) {
+  lt *l = lt_of(L);
+  int was = plan_refuse(l->plan, 1);
+  int status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
+  plan_refuse(l->plan, was);
+  return status == LUA_OK ? lua_gettop(L) : lua_error(L);
 }
 
 /* source_line(name, line): of a place in an error's text, or nil. */
@@ -148,7 +151,7 @@ const luaL_Reg lt_shapes_functions[] = {{"check_stop", core_stop},
                                         {"check_write", core_write},
                                         {"check_read", core_read},
                                         {"is_hidden", core_is_hidden},
-                                        {"refuse", core_refuse},
+                                        {"refused", core_refused},
                                         {"source_line", core_source_line},
                                         {NULL, NULL}};
 

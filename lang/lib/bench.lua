@@ -361,6 +361,9 @@ local function check_options(o)
   if o.fail_over and not o.vs then
     core.fail("tsh.bench: fail_over needs vs, what to compare with")
   end
+  if o.devices and #o.devices == 0 then
+    core.fail('tsh.bench: devices is empty; {"cpu"} for example')
+  end
   kept.prepare(o)
 end
 
@@ -385,6 +388,10 @@ end
 local function inputs_of(list)
   local inputs = {}
   for i, input in ipairs(list or {}) do
+    if type(input) ~= "table" or type(input[1]) ~= "string" then
+      core.fail(("tsh.bench: input %d must be {name, value}"):format(i),
+        'inputs={{"x", rand(4)}, {"x", rand(100)}} for example')
+    end
     local name, value = input[1], input[2]
     inputs[i] = { name = name, value = value, label = name .. "="
       .. (core.is_tensor(value) and core.describe(value) or tostring(value)) }

@@ -55,6 +55,13 @@ local function load_expression(name, code)
   return f
 end
 
+local function need_function(name, f)
+  local meta = getmetatable(f)
+  if type(f) ~= "function" and not (type(meta) == "table" and meta.__call) then
+    core.fail(("tsh.%s: takes a function, got %s"):format(name, core.kind(f)))
+  end
+end
+
 local function bytes_text(v)
   local units = { " B", " kB", " MB", " GB", " TB" }
   local i = 1
@@ -85,6 +92,7 @@ end
 --- wall and cpu (seconds) and the counters that changed, then the results.
 --- Example: tsh.time(function() return rand(100):sum() end).wall
 function twins.time(f, ...)
+  need_function("time", f)
   local before = tsh.counters()
   local wall, cpu = core.clocks()
   local results = table.pack(core.bench_wait(f(...)))
@@ -152,12 +160,9 @@ end
 --- tsh check FILE checks a whole script.
 --- Example: tsh.check(function() return zeros(2, 3) + 1 end)[1]
 function twins.check(f, ...)
-  core.refuse(true)
-  local results = table.pack(pcall(f, ...))
-  core.refuse(false)
-  if not results[1] then error(results[2], 0) end
-  local list = {}
-  for i = 2, results.n do list[i - 1] = twins.type(results[i]) end
+  need_function("check", f)
+  local results, list = table.pack(core.refused(f, ...)), {}
+  for i = 1, results.n do list[i] = twins.type(results[i]) end
   return list
 end
 

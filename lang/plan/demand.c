@@ -315,7 +315,11 @@ out:
   return rc;
 }
 
-void plan_refuse(plan *p, int on) { p->refuse = on; }
+int plan_refuse(plan *p, int on) {
+  int was = p->refuse;
+  p->refuse = on;
+  return was;
+}
 
 uint32_t plan_error_site(const plan *p) { return p->error_site; }
 

@@ -266,7 +266,7 @@ tsh_status plan_read(plan *p, plan_node *x, void *host, int flags,
                      tsh_err *err);
 /* Until it is off again a demand of what is not ready fails with TSH_EINVAL and
  * changes nothing; n 0 is passed over. */
-void plan_refuse(plan *p, int on);
+int plan_refuse(plan *p, int on);        /* was it on? */
 uint32_t plan_error_site(const plan *p); /* of the last error returned */
 /* Failed since the last call of this function and not demanded: count. */
 uint32_t plan_failures(plan *p);

@@ -211,6 +211,11 @@ for code in '' ' ' ',' 'x,'; do
   bench -e "$code"
   refuses "the expression '$code'" 1 'must be an expression'
 done
+run "$TSH" -e 'print(pcall(tsh.bench, {"x", inputs={3}}))
+print(pcall(tsh.bench, {"x", inputs={{3, 4}}}))
+print(pcall(tsh.bench, {"x", devices={}}))'
+is 'inputs are pairs' "$rc/$(grep -c 'input 1 must be {name, value}' <<<"$out")" 0/2
+has 'devices are some' "$out" 'devices is empty'
 bench --device , -e x
 refuses 'a list of no devices' 2 '--device needs A,B'
 bench -e x -e 'local 100%'

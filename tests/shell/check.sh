@@ -282,6 +282,21 @@ echo 'print(...)' >'two words/a b.lua'
 run "$TSH" -q <<<':check "two words/a b.lua" "c d"'
 is 'a name with blanks' "$rc/${out%%$'\n'*}" '0/c d'
 
+run "$TSH" -q <<'END'
+print(pcall(tsh.check, 3))
+print(pcall(tsh.time))
+print(pcall(tsh.check, function() tsh.check(function() end) return rand(2):table() end))
+coroutine.wrap(function() print(pcall(tsh.check, coroutine.yield)) end)()
+tsh.check(function() return 1, rand(2) end)
+rand(3):sum():item() > 0
+END
+is 'tsh.check' "$rc" 0
+has 'takes a function' "$out" 'tsh.check: takes a function, got a number'
+has 'as tsh.time' "$out" 'tsh.time: takes a function, got nil'
+is 'inside another, and in a coroutine' "$(grep -c 'only shapes are\|yield across' <<<"$out")" 2
+has 'all results are told' "$out" '{"a number", "f32[2]  cpu  8 B  (1 launch if run)"}'
+is 'afterwards values are computed' "${out##*$'\n'}" true
+
 # ---- the scripts that come with it -------------------------------------------------
 for s in xor linear_regression kmeans resume train_digits bench_softmax \
   bench_record; do
