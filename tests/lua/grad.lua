@@ -241,6 +241,14 @@ case("kinks", "products with zeros, first and second order", function()
   eq(g[19], 0)
 end)
 
+case("kinks", "running products with a zero, second order", function()
+  -- of a + a b + a b c: by a b 1 + c, by a c b, by b c a
+  local first = grad(function(x) return sum(cumprod(x)) end)
+  local second = grad(function(x) return dot(first(x), t64 { 1, 10, 100 }) end)
+  eq(first(t64 { 2, 0, 3 }), { 1, 8, 0 })
+  eq(second(t64 { 2, 0, 3 }), { 40, 4 + 200, 20 })
+end)
+
 case("kinks", "of values multiplied in at one position, some 0", function()
   local x, at = t64 { 5, 2 }, tensor { 2, 1, 2, 2 }
   local first = grad(function(v) return x:mul(at, v)[2] end)
@@ -251,6 +259,11 @@ case("kinks", "of values multiplied in at one position, some 0", function()
   end)
   eq(second(t64 { 0, 7, 3, 4 }), { 2 * (10 * 4 + 100 * 3), 0, 2 * 4, 2 * 3 })
   eq(second(t64 { 0, 7, 0, 4 }), { 80, 0, 8, 0 })
+  local by_x = grad(function(z)
+    local of_v = grad(function(v) return z:mul(at, v)[2] end)
+    return dot(of_v(t64 { 0, 7, 3, 4 }), t64 { 1, 0, 10, 100 })
+  end)
+  eq(by_x(x), { 0, 12 })
   eq(first(t64 { 1, 7, inf, 4 }), { inf, 0, 8, inf })
 end)
 
