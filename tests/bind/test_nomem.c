@@ -129,18 +129,23 @@ static const char gradients[] =
     "double = custom_grad(function(t) return t * 2 end,\n"
     "  function(g) return function() return g * 2 end end)\n"
     "function f(p)\n"
-    "  local x = matmul(p.w, p.w) + p.b[1]\n"
+    "  local x, t = matmul(p.w, p.w) + p.b[1], p.k7\n"
+    "  if long then\n" /* shapes and a length that were not there before */
+    "    x = x + matmul(ones(3, 1, 5, 2), p.w):sum{axis={1, 2, 3}}\n"
+    "    for i = 1, 40 do t = t * 1.001 end\n"
+    "  end\n"
     "  local y = cat({x.T, x:view(4):view(2, 2)}, 2)[{{}, {4, 1, -1}}]\n"
     "  y = pad(y, {{0, 1}, {1, 0}}):set(1, p.k7):add(tensor{2, 2}, ones(2, "
     "5))\n"
     "  local s = sort(y, 2):cumsum(1) + unfold(y, 2, 2, 1):sum(-1):max()\n"
     "  local z = take(s, tensor{1, 3}, 1) + gather(s, tensor{{1, 2, 2, 1, 3}}, "
     "1)\n"
-    "  return double(where(z:gt(0), z, z * 0.5)):mean() + p.k7 ^ 2\n"
+    "  return double(where(z:gt(0), z, z * 0.5)):mean() + t ^ 2\n"
     "end\n"
     "grad(f)(p).w:table()\n"; /* the library is there, no record waits */
 
 static const char two_gradients[] =
+    "long = true\n"
     "local v, g = value_and_grad(f)(p)\n"
     "assert(g.w.shape == {2, 2} and g.k7:item() ~= 0 and g.b[2] == nil)\n"
     "assert(v:item() == v:item() and g.w:sum():item() ~= 0)\n"
@@ -149,7 +154,7 @@ static const char two_gradients[] =
     "assert(h.w:sum():item() ~= 0)";
 
 Test(nomem, gradients_when_lua_has_no_memory) {
-  starve(gradients, two_gradients, 1);
+  starve(gradients, two_gradients, 7);
 }
 
 Test(nomem, gradients_when_the_planner_has_none) {
