@@ -10,7 +10,7 @@ enum { DEEP = 100, FEW = 32 };
 
 /* ---- keys --------------------------------------------------------------- */
 typedef struct {
-  const char *text; /* NULL: an integer; lives as long as the table has it */
+  const char *text; /* NULL: an integer; kept by the Lua stack */
   size_t size;
   lua_Integer n;
 } key;
@@ -33,9 +33,21 @@ static int compare(const void *x, const void *y) {
   return c ? c : (a->size > b->size) - (a->size < b->size);
 }
 
-/* The first keys of the table at t, as many as there is room for; 0: one is
- * neither integer nor string. */
-static int read_keys(lua_State *L, int t, key_list *keys, lua_Integer room) {
+/* Keeps the text on top of the stack: a metamethod or a finalizer may take it
+ * out of its table while that is walked. */
+static void hold_text(lua_State *L, lua_Integer i, int names) {
+  lua_pushvalue(L, -1);
+  if (names)
+    lua_rawseti(L, names, i + 1);
+  else
+    lua_insert(L, -2);
+}
+
+/* The first keys of the table at t, as many as there is room for, their texts
+ * in the table at names, or on the stack. 0: one is neither integer nor string.
+ * Allocates nothing where names has the room, so the table stays as it is. */
+static int read_keys(lua_State *L, int t, int names, key_list *keys,
+                     lua_Integer room) {
   keys->n = keys->texts = 0;
   lua_pushnil(L);
   while (lua_next(L, t)) {
@@ -48,23 +60,32 @@ static int read_keys(lua_State *L, int t, key_list *keys, lua_Integer room) {
     else
       return 0;
     keys->texts += k.text != NULL;
-    if (keys->n < room) keys->at[keys->n] = k;
+    if (keys->n < room) {
+      keys->at[keys->n] = k;
+      if (k.text) hold_text(L, keys->n, names);
+    }
     keys->n++;
   }
   return 1;
 }
 
-/* Pushes what holds the keys of the table at t; 0: they have no order. */
+/* The same where there are many. */
+static int read_many(lua_State *L, int t, key_list *keys) {
+  lua_Integer room = keys->n;
+  keys->at = lua_newuserdatauv(L, (size_t)room * sizeof *keys->at, 0);
+  lua_createtable(L, keys->texts ? (int)room : 0, 0);
+  if (!read_keys(L, t, lua_gettop(L), keys, room)) return 0;
+  if (keys->n > room) keys->n = room; /* a finalizer has put some in */
+  return 1;
+}
+
+/* Pushes what holds the keys of the table at t; 0: they have no order. There
+ * is room for FEW + 8 more on the stack. */
 static int sorted_keys(lua_State *L, int t, key_list *keys) {
   int sorted = 1;
   keys->at = keys->few;
-  if (!read_keys(L, t, keys, FEW)) return 0;
-  if (keys->n > FEW) {
-    keys->at = lua_newuserdatauv(L, (size_t)keys->n * sizeof *keys->at, 0);
-    read_keys(L, t, keys, keys->n);
-  } else {
-    lua_pushnil(L);
-  }
+  if (!read_keys(L, t, 0, keys, FEW)) return 0;
+  if (keys->n > FEW && !read_many(L, t, keys)) return 0;
   for (lua_Integer i = 1; i < keys->n && sorted; i++)
     sorted = compare(&keys->at[i - 1], &keys->at[i]) < 0;
   if (!sorted) qsort(keys->at, (size_t)keys->n, sizeof *keys->at, compare);
@@ -83,6 +104,7 @@ int lt_sorted_keys(lua_State *L) {
   key_list keys;
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
+  luaL_checkstack(L, FEW + 8, NULL);
   if (!sorted_keys(L, 1, &keys)) return 0;
   lua_createtable(L, (int)keys.n, 0);
   for (lua_Integer i = 0; i < keys.n; i++) {
@@ -110,7 +132,7 @@ static int gather(lua_State *L, gathering *g, int at, int depth) {
     return 1;
   }
   if (lua_type(L, at) != LUA_TTABLE) return 1;
-  luaL_checkstack(L, g->trees + 8, NULL);
+  luaL_checkstack(L, g->trees + FEW + 8, NULL);
   if (depth >= DEEP || !sorted_keys(L, at, &keys)) return 0;
   for (lua_Integer k = 0; k < keys.n; k++) {
     int top = lua_gettop(L);
@@ -168,7 +190,7 @@ static int build(lua_State *L, building *b, int t, int depth) {
       lua_pushvalue(L, t);
     return 1;
   }
-  luaL_checkstack(L, 10, NULL);
+  luaL_checkstack(L, FEW + 10, NULL);
   if (depth >= DEEP || !sorted_keys(L, t, &keys)) return 0;
   lua_createtable(L, (int)keys.n - keys.texts, keys.texts);
   copy = lua_gettop(L);

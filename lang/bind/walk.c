@@ -10,7 +10,7 @@
  * on them. All are kept by the tape as long as it is open. */
 typedef struct {
   lt_tape *tape;         /* kept by the user value */
-  uint32_t n;            /* records whose turn has not come */
+  uint32_t n, end;       /* records: whose turn has not come, in all */
   size_t cap;            /* a power of two, more than twice what goes in */
   const plan_node **set; /* [cap], open addressing */
   plan_node **record;    /* oldest first */
@@ -239,7 +239,7 @@ static walk *push_walk(lua_State *L, lt_tape *t, size_t most) {
   w = lua_newuserdatauv(
       L, sizeof *w + cap * sizeof *w->set + most * sizeof *w->record, 1);
   w->tape = t;
-  w->n = 0;
+  w->n = w->end = 0;
   w->cap = cap;
   w->set = (const plan_node **)(void *)(w + 1);
   w->record = (plan_node **)(void *)(w->set + cap);
@@ -286,6 +286,7 @@ int lt_walk_new(lua_State *L) {
     put(w, n);
     w->record[w->n++] = n;
   }
+  w->end = w->n;
   return 1;
 }
 
@@ -328,6 +329,8 @@ int lt_walk_give(lua_State *L) {
   int k = (int)luaL_checkinteger(L, 3);
   const plan_node *d;
   plan_record r;
+  luaL_checktype(L, 2, LUA_TTABLE);
+  luaL_argcheck(L, w->n < w->end, 1, "no record was visited");
   lua_settop(L, 5);
   plan_record_of(w->record[w->n], &r);
   luaL_argcheck(L, k >= 1 && k <= r.n, 3, "no input");

@@ -232,11 +232,14 @@ local function l1(x, y, options)
   return reduced(map("abs", x - y), how)
 end
 
--- d^2 / 2 up to the bound, then a line of slope `bound`; divided by scale.
+-- d^2 / 2 up to the bound, then a line of slope `bound`. An infinite d has the
+-- gradient of the line, that of nan is nan.
 local function bent(x, y, bound)
   local d = x - y
   local size = map("abs", d)
-  return where(size:lt(bound), d * d * 0.5, (size - 0.5 * bound) * bound)
+  local is_far = size:ge(bound)
+  local near = where(is_far, 0, d)
+  return where(is_far, (size - 0.5 * bound) * bound, near * near * 0.5)
 end
 
 --- huber(x, y, {reduction="mean", delta=1}): (x - y)^2 / 2 where |x - y| is

@@ -5,6 +5,7 @@
 -- gradients follow. Each is a method of tensors as well, x:clamp(0, 1).
 local core = require "tsh.core"
 local half = require "tsh.half"
+local custom_grad = require("tsh.grad").custom_grad
 local map, fold = core.map, core.fold
 
 local args = require "tsh.args"
@@ -99,20 +100,41 @@ local function isclose(x, y, opts)
   return close | x:isnan() & y:isnan()
 end
 
+-- The larger of both is divided by, so no square overflows.
+local function length_of(x, y)
+  local a, b = map("abs", x), map("abs", y)
+  local large, small = map("maximum", a, b), map("minimum", a, b)
+  local usual = large:gt(0) & large:lt(inf)
+  local safe = where(usual, large, 1)
+  local ratio = small / safe
+  local length = where(usual, safe * map("sqrt", ratio * ratio + 1), large)
+  return where(map("eq", a, inf), a, where(map("eq", b, inf), b, length))
+end
+
+-- How the length grows with x: 0 where it is 0, and 1 at infinity.
+local function slope_of(x, length)
+  local zero = length:eq(0)
+  return where(x:isinf(), x:sign(),
+    where(zero, 0, x / where(zero, 1, length)))
+end
+
+-- The steps above have kinks where an operand is 0 or both are as large; the
+-- function has none there, and its second gradient may not either.
+local length_with_slopes = custom_grad(length_of, function(g, x, y, length)
+  return function() return g * slope_of(x, length) end,
+    function() return g * slope_of(y, length) end
+end)
+
 --- hypot(x, y): sqrt(x^2 + y^2) without overflow on the way; the gradient at
 --- (0, 0) is 0.
 --- Example: hypot(tensor{3.0}, tensor{4.0}) --> 5
 local function hypot(x, y)
   check_pair("hypot", x, y)
   local u, v = to_float(spread(x, y)), to_float(spread(y, x))
-  local a, b = map("abs", half.wide(u)), map("abs", half.wide(v))
-  local large, small = map("maximum", a, b), map("minimum", a, b)
-  local usual = large:gt(0) & large:lt(inf)
-  local safe = where(usual, large, 1)
-  local ratio = small / safe
-  local length = where(usual, safe * map("sqrt", ratio * ratio + 1), large)
-  return half.back(where(map("eq", a, inf), a,
-    where(map("eq", b, inf), b, length)), u, v)
+  local s = args.broadcast("hypot", args.sizes(u), args.sizes(v))
+  local length = length_with_slopes(half.wide(u):expand(s),
+    half.wide(v):expand(s))
+  return half.back(length, u, v)
 end
 
 --- leaky_relu(x, slope): x where x > 0, else x * slope (default 0.01).
@@ -152,13 +174,23 @@ local function finite(m)
   return where(m:isfinite(), m, 0):detach()
 end
 
+-- Where one operand is infinite, the gradient is all of the larger one.
+local log_of_sum = custom_grad(function(x, y)
+  local m = finite(to_float(map("maximum", x, y)))
+  return map("log", map("exp", x - m) + map("exp", y - m)) + m
+end, function(g, x, y)
+  return function() return g * map("sigmoid", x - y) end,
+    function() return g * map("sigmoid", y - x) end
+end)
+
 --- logaddexp(x, y): log(e^x + e^y) without overflow.
 --- Example: logaddexp(tensor{1000.0}, tensor{1000.0}) --> 1000.7
 local function logaddexp(x, y)
   check_pair("logaddexp", x, y)
-  local a, b = half.wide(x), half.wide(y)
-  local m = finite(to_float(map("maximum", a, b)))
-  return half.back(map("log", map("exp", a - m) + map("exp", b - m)) + m, x, y)
+  local u, v = spread(x, y), spread(y, x)
+  local s = args.broadcast("logaddexp", args.sizes(u), args.sizes(v))
+  return half.back(log_of_sum(half.wide(u):expand(s), half.wide(v):expand(s)),
+    u, v)
 end
 
 -- ---- reductions ------------------------------------------------------------

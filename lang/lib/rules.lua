@@ -300,19 +300,33 @@ local function unset_value(g, r)
   return where(wins, in_row(there(g), at, r), 0):reshape(input_shape(r, 3))
 end
 
--- The product of the other values of each one's place and of x there. Zeros
--- are counted and left out, so nothing is divided by one.
+-- Along the last axis, of extent n, the product of the elements before each one
+-- (sign 1) or after it (-1) that have the same number in `at`, which is sorted.
+local function products_of_equals(x, at, n, sign)
+  local function near(t, d)
+    return where(shift(at, sign * d, n, -1):eq(at), shift(t, sign * d, n), 1)
+  end
+  local p, d = near(x, 1), 1
+  while d < n do
+    p, d = p * near(p, d), d * 2
+  end
+  return p
+end
+
+-- x there times the product of the other values of each one's place; nothing is
+-- divided, so that a 0 is right in the second gradient as well.
 local function unmul_value(g, r)
   local at, there = positions(r)
-  local x, v = r.x, in_row(r.z, at, r)
-  local zero = v:eq(0)
-  local zeros = core.index_add(zeros_of(shape_of(x), x), at,
-    zero:cast(x.dtype), r.axis)
-  local safe = where(zero, 1, v)
-  local product = core.index_put("index_mul", x, at, safe, r.axis)
-  local others = in_row(there(product), at, r) / safe
-  local left = in_row(there(zeros), at, r) - zero:cast(x.dtype)
-  return there(g) * where(left:eq(0), others, 0):reshape(input_shape(r, 3))
+  local n, rank = core.count(at), #input_shape(r, 1)
+  if core.count(r.z) == 0 then return zeros_like(r.z) end
+  local by_place, last = core.argsort0(at, 1, false), order_last(rank, { r.axis })
+  local sorted = core.take0(at, by_place, 1)
+  local v = core.take0(in_row(r.z, at, r), by_place, r.axis):permute(last)
+  local others = products_of_equals(v, sorted, n, 1)
+    * products_of_equals(v, sorted, n, -1)
+  others = core.take0(others:permute(inverse(last)),
+    core.argsort0(by_place, 1, false), r.axis)
+  return there(g * r.x) * others:reshape(input_shape(r, 3))
 end
 
 -- What equals the result shares its gradient.

@@ -153,6 +153,8 @@ int atoms_new(graph *gr, uint32_t grp, int64_t extent);      /* -1: too many */
 
 /* group.c */
 tsh_status group_all(graph *gr, tsh_err *err);
+/* 1: some group that `later` waits for is `earlier`; 2: no memory to find out.
+ */
 int group_depends(graph *gr, uint32_t later, uint32_t earlier);
 /* Is operand `in`, through views, a value that grp computes in its kernel? */
 int group_holds(const graph *gr, uint32_t in, uint32_t grp);

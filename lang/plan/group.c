@@ -44,8 +44,10 @@ int group_depends(graph *gr, uint32_t later, uint32_t earlier) {
     k->mark = mark;
     for (uint32_t i = 0; i < k->npred && !found; i++) {
       uint32_t p = atoms_find(gr, k->pred[i]);
-      found = p == earlier ||
-              (gr->group[p].mark != mark && !push(&stack, &n, &cap, p));
+      if (p == earlier)
+        found = 1;
+      else if (gr->group[p].mark != mark && !push(&stack, &n, &cap, p))
+        found = 2;
     }
   }
   plan_release(stack);

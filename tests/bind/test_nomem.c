@@ -24,8 +24,28 @@ static void run(lt *l, const char *code) {
   cr_assert_eq(lua_pcall(l->L, 0, 0, 0), LUA_OK, "%s", lua_tostring(l->L, -1));
 }
 
+/* ---- who runs out ------------------------------------------------------- */
+extern int (*plan_alloc_hook)(size_t bytes); /* of lang/plan */
+static long plan_fuse;                       /* as the one of Lua's heap */
+
+static int burn(size_t bytes) {
+  (void)bytes;
+  if (plan_fuse == 1) return 0;
+  if (plan_fuse > 1) plan_fuse--;
+  return 1;
+}
+
+static void fuse_lua(lt *l, long n) { l->heap.fuse = n; }
+
+static void fuse_plan(lt *l, long n) {
+  (void)l;
+  plan_fuse = n;
+  plan_alloc_hook = n ? burn : NULL;
+}
+
 /* Runs code with the n-th allocation failing, until it passes. */
-static void starve(const char *prepare, const char *code, int step) {
+static void starve_by(void (*fuse)(lt *l, long n), const char *prepare,
+                      const char *code, int step) {
   lt *l = open_state();
   uint64_t live;
   int failed = 0, status = LUA_ERRMEM;
@@ -35,9 +55,9 @@ static void starve(const char *prepare, const char *code, int step) {
   live = plan_counters_get(l->plan)->bytes_live;
   for (long n = 1; status != LUA_OK; n += step) {
     load(l, code);
-    l->heap.fuse = n;
+    fuse(l, n);
     status = lua_pcall(l->L, 0, 0, 0);
-    l->heap.fuse = 0;
+    fuse(l, 0);
     if (status != LUA_OK) {
       const char *text = lua_tostring(l->L, -1);
       failed++;
@@ -45,13 +65,18 @@ static void starve(const char *prepare, const char *code, int step) {
                 "allocation %ld: %s", n, text);
       lua_pop(l->L, 1);
     }
-    run(l, "assert((tensor{1,2} + 1):sum():item() == 5)");
+    run(l, "assert((tensor{1,2} + 1):sum():item() == 5)\n"
+           "assert(not require('tsh.core').watching())");
     cr_assert_lt(n, 1000000);
   }
   cr_expect_gt(failed, 3);
   lt_collect(l->L);
   cr_expect_eq(plan_counters_get(l->plan)->bytes_live, live);
   lt_close(l);
+}
+
+static void starve(const char *prepare, const char *code, int step) {
+  starve_by(fuse_lua, prepare, code, step);
 }
 
 Test(nomem, recording_and_asking) {
@@ -93,6 +118,47 @@ Test(nomem, the_library_loads_later) {
          "local g = grad(function(x) return sum(x * x) end)\n"
          "assert(g(tensor{2.0}):item() == 4)",
          7);
+}
+
+/* Every kind of record on the way back, a tree with more keys than fit on the
+ * stack, gradients inside of gradients. */
+static const char gradients[] =
+    "p = {w = tensor{{1.0, 2.0}, {3.0, 4.0}}, b = {tensor{1.0, -1.0}, "
+    "'name'}}\n"
+    "for i = 1, 40 do p['k' .. i] = i == 7 and tensor(2.0) or i end\n"
+    "double = custom_grad(function(t) return t * 2 end,\n"
+    "  function(g) return function() return g * 2 end end)\n"
+    "function f(p)\n"
+    "  local x, t = matmul(p.w, p.w) + p.b[1], p.k7\n"
+    "  if long then\n" /* shapes and a length that were not there before */
+    "    x = x + matmul(ones(3, 1, 5, 2), p.w):sum{axis={1, 2, 3}}\n"
+    "    for i = 1, 40 do t = t * 1.001 end\n"
+    "  end\n"
+    "  local y = cat({x.T, x:view(4):view(2, 2)}, 2)[{{}, {4, 1, -1}}]\n"
+    "  y = pad(y, {{0, 1}, {1, 0}}):set(1, p.k7):add(tensor{2, 2}, ones(2, "
+    "5))\n"
+    "  local s = sort(y, 2):cumsum(1) + unfold(y, 2, 2, 1):sum(-1):max()\n"
+    "  local z = take(s, tensor{1, 3}, 1) + gather(s, tensor{{1, 2, 2, 1, 3}}, "
+    "1)\n"
+    "  return double(where(z:gt(0), z, z * 0.5)):mean() + t ^ 2\n"
+    "end\n"
+    "grad(f)(p).w:table()\n"; /* the library is there, no record waits */
+
+static const char two_gradients[] =
+    "long = true\n"
+    "local v, g = value_and_grad(f)(p)\n"
+    "assert(g.w.shape == {2, 2} and g.k7:item() ~= 0 and g.b[2] == nil)\n"
+    "assert(v:item() == v:item() and g.w:sum():item() ~= 0)\n"
+    "local h = grad(function(q) local d = grad(f)(q)\n"
+    "  return sum(d.w) + sum(d.b[1]) end)(p)\n"
+    "assert(h.w:sum():item() ~= 0)";
+
+Test(nomem, gradients_when_lua_has_no_memory) {
+  starve(gradients, two_gradients, 7);
+}
+
+Test(nomem, gradients_when_the_planner_has_none) {
+  starve_by(fuse_plan, gradients, two_gradients, 1);
 }
 
 Test(nomem, files_are_written_and_read) {

@@ -205,4 +205,18 @@ case("memory", "what the gradients of a step held is free in the next", function
   check(live[40] <= live[10], ("%d bytes, then %d"):format(live[10], live[40]))
 end)
 
+case("dtypes", "a gradient of another dtype becomes that of its input", function()
+  local f = custom_grad(function(x) return x * 2 end,
+    function(g) return g:cast("f16") * 0.125 end)
+  local g = grad(function(x) return sum(f(x) * x) + sum(f(x)) end)(
+    tensor { 1.0, 2.0 })
+  dtype(g, "f32")
+  eq(g, { 2 + 0.125 + 0.125, 4 + 0.25 + 0.125 })
+  local i = custom_grad(function(x) return x * 2 end,
+    function() return tensor { 3, 4 } end)
+  g = grad(function(x) return sum(i(x)) end)(tensor { 1.0, 2.0 })
+  dtype(g, "f32")
+  eq(g, { 3, 4 })
+end)
+
 done()

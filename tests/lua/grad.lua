@@ -241,6 +241,63 @@ case("kinks", "products with zeros, first and second order", function()
   eq(g[19], 0)
 end)
 
+case("kinks", "running products with a zero, second order", function()
+  -- of a + a b + a b c: by a b 1 + c, by a c b, by b c a
+  local first = grad(function(x) return sum(cumprod(x)) end)
+  local second = grad(function(x) return dot(first(x), t64 { 1, 10, 100 }) end)
+  eq(first(t64 { 2, 0, 3 }), { 1, 8, 0 })
+  eq(second(t64 { 2, 0, 3 }), { 40, 4 + 200, 20 })
+end)
+
+case("kinks", "of values multiplied in at one position, some 0", function()
+  local x, at = t64 { 5, 2 }, tensor { 2, 1, 2, 2 }
+  local first = grad(function(v) return x:mul(at, v)[2] end)
+  eq(first(t64 { 0, 7, 3, 4 }), { 24, 0, 0, 0 })
+  -- d2 of 2 a b c by a, weighted 1, 10 and 100: at a = 0
+  local second = grad(function(v)
+    return dot(first(v), t64 { 1, 0, 10, 100 })
+  end)
+  eq(second(t64 { 0, 7, 3, 4 }), { 2 * (10 * 4 + 100 * 3), 0, 2 * 4, 2 * 3 })
+  eq(second(t64 { 0, 7, 0, 4 }), { 80, 0, 8, 0 })
+  local by_x = grad(function(z)
+    local of_v = grad(function(v) return z:mul(at, v)[2] end)
+    return dot(of_v(t64 { 0, 7, 3, 4 }), t64 { 1, 0, 10, 100 })
+  end)
+  eq(by_x(x), { 0, 12 })
+  eq(first(t64 { 1, 7, inf, 4 }), { inf, 0, 8, inf })
+end)
+
+case("kinks", "none in hypot but at (0, 0)", function()
+  local function second(k)
+    return grad(function(p)
+      return sum(grad(function(q) return sum(hypot(q[1], q[2])) end)(p)[k])
+    end)
+  end
+  -- xx: y^2 / h^3, xy: -x y / h^3, yy: x^2 / h^3
+  local p = { t64 { 2, 0, 1, 3, 0 }, t64 { 0, 4, -1, 4, 0 } }
+  local h3 = 2 ^ 1.5
+  rel(second(1)(p)[1], { 0, 1 / 4, 1 / h3, 16 / 125, 0 }, 1e-14)
+  rel(second(1)(p)[2], { 0, 0, 1 / h3, -12 / 125, 0 }, 1e-14)
+  rel(second(2)(p)[2], { 1 / 2, 0, 1 / h3, 9 / 125, 0 }, 1e-14)
+  eq(gradat(function(x) return hypot(x, 1) end, { inf, -inf, 0 }), { 1, -1, 0 })
+  local wide = grad(function(q) return sum(hypot(q[1], q[2])) end) {
+    t64 { { 3 }, { 0 } }, t64 { 4, 0 } }
+  rel(wide[1], { { 0.6 + 1 }, { 0 } }, 1e-14)
+  rel(wide[2], { 0.8 + 1, 0 }, 1e-14)
+end)
+
+case("kinks", "infinite arguments have the slope of their side", function()
+  local y = t64 { 0, 0, 0, 0 }
+  for _, f in ipairs { huber, smooth_l1 } do
+    eq(gradof(function(x) return f(x, y, { reduction = "sum" }) end,
+      { inf, -inf, 0.5, nan }), { 1, -1, 0.5, nan })
+  end
+  local g = grad(function(p) return sum(logaddexp(p[1], p[2])) end) {
+    t64 { inf, 1, -inf }, t64 { 1, inf, 1 } }
+  eq(g[1], { 1, 0, 0 })
+  eq(g[2], { 0, 1, 1 })
+end)
+
 case("kinks", "positions that repeat add up", function()
   eq(gradat(function(x) return take(x, tensor({ 1, 1, 3 }, "i64")) end,
     { 5, 6, 7 }), { 2, 0, 1 })

@@ -59,6 +59,44 @@ case("flatten", "and back, with gaps", function()
   eq(back { tensor { 4 } }, { 4 })
 end)
 
+case("keys", "that a metamethod takes out during a walk", function()
+  for _, n in ipairs { 5, 50 } do
+    local t, other, met = {}, {}, 0
+    for i = 1, n do t[("k"):rep(5000) .. i] = one end
+    t[1], t[2] = one, one
+    setmetatable(other, { __index = function()
+      met = met + 1
+      for k in pairs(t) do t[k] = nil end -- order-free
+      collectgarbage()
+    end })
+    local seen = tree.map(function(x) return x * 2 end, t, other)
+    check(met == n + 2 and next(seen) == nil)
+  end
+end)
+
+case("keys", "of a table that a finalizer fills during a walk", function()
+  local t = {}
+  local function fill()
+    for i = 1, 200 do t[i .. ("k"):rep(300)] = one end
+  end
+  for i = 1, 2000 do
+    if i % 100 == 0 then
+      t = {}
+      for k = 1, 40 do t["key" .. k] = one end
+    end
+    setmetatable({}, { __gc = fill })
+    check(#tree.leaves(t) >= 40 or i < 100)
+  end
+end)
+
+case("deep", "a hundred tables and more", function()
+  local p = one
+  for _ = 1, 150 do p = { p } end
+  local q = tree.map(function(x) return x + 1 end, p)
+  for _ = 1, 150 do q = q[1] end
+  eq(q, one + 1)
+end)
+
 case("errors", "keys without order, and tables within themselves", function()
   fails(function() tree.count({ [1.5] = one }) end, "float")
   fails(function() tree.count({ a = { [true] = one } }) end, "a has a key")

@@ -64,4 +64,17 @@ case("tape", "functions of custom_grad are kept as long as a tape is open",
   check(next(core.customs()) == nil)
 end)
 
+case("walk", "nothing is given before a record was visited", function()
+  local tape <close> = core.tape_open()
+  local x = core.alias(ones(2))
+  local y = x * 2
+  local walk = core.walk_new(tape, { x })
+  fails(function() core.walk_give(walk, {}, 1, x) end, "no record was visited")
+  fails(function() core.walk_give(walk, nil, 1, x) end, "table expected")
+  local grads = { [core.id(y)] = ones(2) }
+  check(core.walk_back(walk, grads)[1].shape == x.shape)
+  check(core.walk_give(walk, grads, 1, ones(2)) == nil)
+  eq(grads[core.id(x)], { 1, 1 })
+end)
+
 done()
