@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -13,6 +14,7 @@ typedef struct {
   char *text; /* owned */
   int gave;   /* LT_GAVE_ */
   int number;
+  size_t last; /* where its expression begins */
 } deed;
 
 struct sh_done {
@@ -37,7 +39,7 @@ void sh_done_free(sh_done *d) {
   free(d);
 }
 
-static void add(sh_done *d, char *text, int gave, int number) {
+static void add(sh_done *d, char *text, int gave, int number, size_t last) {
   if (text && d->n == d->room) {
     size_t room = d->room ? 2 * d->room : 64;
     deed *more = realloc(d->at, room * sizeof *more);
@@ -48,11 +50,11 @@ static void add(sh_done *d, char *text, int gave, int number) {
     d->at = more;
     d->room = room;
   }
-  if (text) d->at[d->n++] = (deed){text, gave, number};
+  if (text) d->at[d->n++] = (deed){text, gave, number, last};
 }
 
-void sh_done_add(sh_done *d, const char *entry, int gave, int number) {
-  add(d, strdup(entry), gave, number);
+void sh_done_add(sh_done *d, const lt *l, const char *entry, int number) {
+  add(d, strdup(entry), lt_gave(l), number, lt_last_at(l));
 }
 
 /* A Lua string: bytes that mean something are written as \ddd. */
@@ -97,7 +99,7 @@ void sh_done_command(sh_done *d, const char *name, const char *rest) {
     quoted(rest, n, out);
     fputc(')', out);
     if (fclose(out) == 0)
-      add(d, text, LT_GAVE_NONE, 0);
+      add(d, text, LT_GAVE_NONE, 0, 0);
     else
       free(text);
     return;
@@ -146,49 +148,69 @@ static void write_statements(const char *text, FILE *out) {
     fprintf(out, "%s\n", text);
 }
 
-static void write_values(const deed *e, int show, FILE *out) {
+/* What the entry gives, as an expression. */
+static void write_expression(const deed *e, FILE *out) {
   size_t n = strlen(e->text);
-  int comment = strstr(e->text, "--") != NULL; /* perhaps */
   while (n && (isspace((unsigned char)e->text[n - 1]) || e->text[n - 1] == ';'))
     n--;
-  if (e->gave == LT_GAVE_MUTED) {
-    fprintf(out, "do local _ = %.*s%s end\n", (int)n, e->text,
-            comment ? "\n" : "");
-    return;
-  }
-  if (show)
-    fprintf(out, "show(%d, ", e->number);
-  else
-    fputs("print(", out);
   if (e->gave == LT_GAVE_RETURN)
     fprintf(out, "(function(...)\n%.*s\nend)()", (int)n, e->text);
-  else if (comment) /* a ';' may stand before it */
+  else if (strstr(e->text, "--")) /* a ';' may stand before the comment */
     fprintf(out, "(function(...)\nreturn %.*s\nend)()", (int)n, e->text);
   else
     fprintf(out, "%.*s", (int)n, e->text);
-  fputs(")\n", out);
+}
+
+static void write_values(const deed *e, int keep, FILE *out) {
+  if (e->gave == LT_GAVE_MUTED)
+    fputs("do local _ = ", out);
+  else if (keep)
+    fprintf(out, "shown(%d, ", e->number);
+  else
+    fputs("show(", out);
+  write_expression(e, out);
+  fputs(e->gave == LT_GAVE_MUTED ? " end\n" : ")\n", out);
+}
+
+/* Statements, and an expression that may use their names. */
+static void write_both(const deed *e, int keep, FILE *out) {
+  const char *last = e->text + e->last;
+  deed only = {(char *)(uintptr_t)(last + strspn(last, " \t\n")), e->gave,
+               e->number, 0};
+  char *before = strndup(e->text, e->last - 1);
+  if (before) {
+    int scope = has_word(before, "local") || strstr(before, "::");
+    const char *first = before + strspn(before, " \t\n");
+    fprintf(out, "%s%s%s\n", scope ? "do\n" : "",
+            *first == '(' || *first == '-' ? ";" : "", before);
+    write_values(&only, keep, out);
+    if (scope) fputs("end\n", out);
+  }
+  free(before);
 }
 
 static void write_script(const sh_done *d, FILE *out) {
-  int show = looks_back(d);
+  int keep = looks_back(d);
   char day[40];
   time_t now = time(NULL);
   struct tm t;
   strftime(day, sizeof day, "%Y-%m-%d %H:%M", localtime_r(&now, &t));
   fprintf(out, "%s, %s; `tsh run` runs them\n", mark, day);
-  if (show)
+  if (keep)
     fputs("out = {}\n"
-          "local function show(n, ...) -- as the prompt does\n"
+          "local function shown(n, ...) -- as the prompt does\n"
           "  _, out[n] = (...), (...)\n"
-          "  print(...)\n"
+          "  show(...)\n"
           "end\n",
           out);
   fputc('\n', out);
   for (size_t i = 0; i < d->n; i++)
     if (d->at[i].gave == LT_GAVE_NONE)
       write_statements(d->at[i].text, out);
+    else if (d->at[i].last)
+      write_both(&d->at[i], keep, out);
     else
-      write_values(&d->at[i], show, out);
+      write_values(&d->at[i], keep, out);
 }
 
 /* A file that somebody else wrote stays. */

@@ -99,8 +99,7 @@ static void run_entry(session *s, int final) {
   if (rc == LT_INCOMPLETE) return;
   /* A write that Ctrl-C cut short is no lost output. */
   if (rc == LT_INTERRUPTED) clearerr(stdout);
-  if (rc == LT_OK)
-    sh_done_add(s->place.done, s->entry, lt_gave(*s->place.l), number);
+  if (rc == LT_OK) sh_done_add(s->place.done, *s->place.l, s->entry, number);
   clear_entry(s);
   s->code = rc;
   fflush(stdout);

@@ -201,7 +201,8 @@ int sh_plugin_test(int argc, char **argv);
 sh_done *sh_done_new(void);    /* owned; NULL: no memory */
 void sh_done_free(sh_done *d); /* takes NULL */
 /* An entry, what it gave (lt_gave) and its number. */
-void sh_done_add(sh_done *d, const char *entry, int gave, int number);
+/* After an entry has run: what it gave is asked of l. */
+void sh_done_add(sh_done *d, const lt *l, const char *entry, int number);
 void sh_done_command(sh_done *d, const char *name, const char *rest);
 int sh_done_save(const sh_done *d, const char *path); /* as a script */
 

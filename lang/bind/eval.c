@@ -10,7 +10,8 @@ typedef struct {
   const char *code, *chunk;
   int print, final, keep; /* as asked for */
   int loads, incomplete;
-  int extra; /* values in front that are none of the user's */
+  int extra;   /* values in front that are none of the user's */
+  size_t last; /* where an expression behind statements begins; else 0 */
   FILE *out;
 } entry;
 
@@ -86,7 +87,7 @@ static int splits_at(lua_State *L, const char *code, size_t at, size_t size) {
 
 /* "x = 1; x": statements, and an expression whose values are printed. Pushes
  * the function, or nothing. */
-static int load_last(lua_State *L, const entry *e, size_t size) {
+static int load_last(lua_State *L, entry *e, size_t size) {
   enum { PLACES = 16, LONGEST = 4096 };
   size_t at = size;
   for (int i = 0; i < PLACES; i++) {
@@ -104,6 +105,7 @@ static int load_last(lua_State *L, const entry *e, size_t size) {
     return 0;
   }
   lua_remove(L, -2);
+  e->last = at + 1;
   return 1;
 }
 
@@ -230,6 +232,7 @@ static int run_entry(lua_State *L) {
     lt_keep_value(L, first);
     return 0;
   }
+  lt_session_of(l)->last = e->last;
   lt_session_of(l)->gave = n == 0                       ? LT_GAVE_NONE
                            : !e->extra                  ? LT_GAVE_RETURN
                            : ends_in_semicolon(e->code) ? LT_GAVE_MUTED
@@ -249,6 +252,8 @@ int lt_do(lt *l, const char *code, const char *chunk, int print, FILE *out,
 }
 
 int lt_gave(const lt *l) { return lt_session_of(l)->gave; }
+
+size_t lt_last_at(const lt *l) { return lt_session_of(l)->last; }
 
 int lt_entry_number(const lt *l) { return lt_session_of(l)->number; }
 

@@ -72,15 +72,18 @@ int lt_check_script(lt *l, const char *path, int argc, char **argv, int json,
 /* Runs code; print: its values are printed to out as at the prompt. */
 int lt_do(lt *l, const char *code, const char *chunk, int print, FILE *out,
           FILE *err);
-/* One entry of a session: tries `return ENTRY` then ENTRY, prints values
- * unless the entry ends in ';', keeps `_` and out[n]. LT_INCOMPLETE when more
- * lines are needed and final is 0. The chunk is named in[n], n counts up. */
+/* One entry of a session: an expression, statements and then an expression, or
+ * statements. Prints the values of the expression unless the entry ends in ';',
+ * keeps `_` and out[n]. LT_INCOMPLETE when more lines are needed and final is
+ * 0. The chunk is named in[n], n counts up. */
 int lt_eval(lt *l, const char *entry, int final, FILE *out, FILE *err);
 int lt_entry_number(const lt *l); /* number the next entry gets */
 /* What the last lt_eval left: no values; those of an expression; those of a
  * return. A semicolon mutes them: they are not shown, nor in out[n]. */
 enum { LT_GAVE_NONE, LT_GAVE_VALUES, LT_GAVE_MUTED, LT_GAVE_RETURN };
 int lt_gave(const lt *l);
+/* Where its expression began, in bytes: 0, or behind statements. */
+size_t lt_last_at(const lt *l);
 /* Does the entry go on in the next line? Runs nothing. */
 int lt_is_incomplete(lt *l, const char *entry);
 /* Can all of it be run as one? Runs nothing. */

@@ -26,6 +26,7 @@ typedef struct {
   double log_begun;   /* when the log was */
   FILE *log;          /* or NULL; owned unless stderr */
   int gave;           /* see lt_gave */
+  size_t last;        /* see lt_last_at */
   char called[512];   /* the callers of what raised the last error */
 } lt_session;
 #define LT_KEPT          "tsh.kept" /* its name in the registry */

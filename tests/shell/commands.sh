@@ -71,6 +71,7 @@ again 'u = 1\n:reset\nu == nil\n'
 again 'nil\nprint(1)\n'
 echo 'loaded = (loaded or 0) + 1' >part.lua
 again ':load part.lua\n:load "part.lua"\nloaded\n'
+again 'p = {a = 1}; p\nlocal y = 5; y * 2\nx = 3; x;\nf = function() return 1, 2 end; f()\n(f)(); _\n-- a\nx = 4; x -- b\n{p}\n'
 session 'a = 1\n:save saved.lua\n'
 gives 'one entry; what :save wrote is written anew' 0 '1 entry in saved.lua'
 is 'nothing needless is in it' "$(tail -n +3 saved.lua)" 'a = 1'
