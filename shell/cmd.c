@@ -177,6 +177,9 @@ void sh_command_complete(lt *l, const char *line, int start, const char *word,
     snprintf(text, sizeof text, start ? "%s" : ":%s ", commands[i].name);
     if (strncmp(text, word, strlen(word)) == 0) each(ud, text, 0);
   }
+  for (size_t i = 0; start && names && lt_topic_name(i); i++)
+    if (strncmp(lt_topic_name(i), word, strlen(word)) == 0)
+      each(ud, lt_topic_name(i), 0);
   for (size_t i = 0; x && x->kind == SH_SETTING && lt_setting_name(i); i++)
     if (strncmp(lt_setting_name(i), word, strlen(word)) == 0)
       each(ud, lt_setting_name(i), 0);
@@ -185,6 +188,28 @@ void sh_command_complete(lt *l, const char *line, int start, const char *word,
 }
 
 /* ---- help ---------------------------------------------------------------- */
+
+const char *const *sh_command_texts(void) {
+  static const char *const texts[] = {
+#define SH_X(name, letter, kind, arguments, help) ":" #name, help,
+      SH_CMDS(SH_X)
+#undef SH_X
+          NULL};
+  return texts;
+}
+
+static void list_topics(FILE *out) {
+  FILE *sheet;
+  char *text = NULL;
+  size_t size;
+  if (!(sheet = open_memstream(&text, &size))) return;
+  fputs("  Topics, of :help TOPIC:", sheet);
+  for (size_t i = 0; lt_topic_name(i); i++)
+    fprintf(sheet, " %s", lt_topic_name(i));
+  fputs("\n", sheet);
+  if (fclose(sheet) == 0) lt_fold(text, 2, out);
+  free(text);
+}
 
 static void list_commands(FILE *out) {
   char line[200];
@@ -200,6 +225,7 @@ static void list_commands(FILE *out) {
       "  An entry that is not complete goes on in the next line; two empty\n"
       "  lines or Ctrl-C end it. Commands may be shortened.\n",
       2, out);
+  list_topics(out);
 }
 
 /* What there is on a topic; LT_ERROR when nothing is. */
@@ -222,6 +248,41 @@ static int write_topic(lt *l, const char *topic, FILE *out) {
   return lt_doc(l, topic, out);
 }
 
+/* Through the user's pager; without one, as it is. */
+static void page(const char *text, size_t size) {
+  const char *pager = getenv("PAGER");
+  FILE *pipe;
+  fflush(stdout);
+  sh_signals_keep_pipe(1);
+  pipe = popen(pager && *pager ? pager : "less -FRX", "w");
+  if (pipe) fwrite(text, 1, size, pipe); /* who has seen enough closes it */
+  if (!pipe || pclose(pipe) == 127 << 8) fwrite(text, 1, size, stdout);
+  sh_signals_keep_pipe(0);
+}
+
+static int rows_of(const char *text, size_t size) {
+  int rows = 0;
+  for (size_t i = 0; i < size; i++) rows += text[i] == '\n';
+  return rows;
+}
+
+/* Folded, and page by page when a terminal has fewer lines. */
+static void show(const char *text, FILE *out) {
+  int rows = lt_line_rows(out);
+  char *folded = NULL;
+  size_t size = 0;
+  FILE *sheet = rows ? open_memstream(&folded, &size) : NULL;
+  if (sheet) {
+    lt_fold_for(text, -1, out, sheet);
+    if (fclose(sheet) != 0) size = 0;
+  }
+  if (size && rows_of(folded, size) >= rows)
+    page(folded, size);
+  else
+    lt_fold(text, -1, out);
+  free(folded);
+}
+
 int sh_help(lt *l, const char *topic, FILE *out, FILE *err) {
   char *text = NULL;
   size_t size = 0;
@@ -236,12 +297,12 @@ int sh_help(lt *l, const char *topic, FILE *out, FILE *err) {
   rc = write_topic(l, topic, sheet);
   if (fclose(sheet) != 0) rc = LT_NOMEM;
   if (rc == LT_OK)
-    lt_fold(text, -1, out);
+    show(text, out);
   else if (rc == LT_ERROR)
     fprintf(err,
             "error: no help on '%s'\n"
-            "  hint: tsh --help and :help list commands, :doc NAME explains "
-            "a function\n",
+            "  hint: tsh --help and :help list commands, :help language the "
+            "topics, :apropos WORD finds names\n",
             topic);
   free(text);
   return rc;
@@ -264,18 +325,6 @@ static int run_lua(call *c, const char *name) {
   rc = lt_command(c->l, name, c->rest, stderr);
   sh_run_end();
   return rc;
-}
-
-/* Through the user's pager; without one, as it is. */
-static void page(const char *text, size_t size) {
-  const char *pager = getenv("PAGER");
-  FILE *pipe;
-  fflush(stdout);
-  sh_signals_keep_pipe(1);
-  pipe = popen(pager && *pager ? pager : "less -FRX", "w");
-  if (pipe) fwrite(text, 1, size, pipe); /* who has seen enough closes it */
-  if (!pipe || pclose(pipe) == 127 << 8) fwrite(text, 1, size, stdout);
-  sh_signals_keep_pipe(0);
 }
 
 static int run_full(call *c) {

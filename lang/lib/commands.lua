@@ -434,17 +434,27 @@ end
 
 -- ---- :apropos, :load -------------------------------------------------------
 
---- tsh.apropos(word): names whose help mentions the word, and what has it
---- as its name in NumPy or PyTorch: a list of {name,
---- first line}.
+--- tsh.apropos(word): functions, commands of a session, settings, topics of
+--- the guide and functions of Lua that mention the word, and what has it as its
+--- name in NumPy or PyTorch: a list of {name, first line}.
 --- Example: for _, e in ipairs(tsh.apropos("norm")) do print(e[1]) end
 function twins.apropos(word)
   local found = {}
   word = word:lower()
-  for _, e in ipairs(core.documented()) do
-    if (e[1] .. " " .. e[2]):lower():find(word, 1, true) then
-      found[#found + 1] = e
+  -- more: what is searched, too, and not shown
+  local function look(name, text, more)
+    if (name .. " " .. text .. " " .. (more or "")):lower():find(word, 1, true)
+    then
+      found[#found + 1] = { name, text }
     end
+  end
+  for _, e in ipairs(core.documented()) do look(e[1], e[2]) end
+  for _, e in ipairs(core.commands()) do look(e[1], e[2]) end
+  for _, e in ipairs(core.lua_names()) do look(e[1], e[2]) end
+  for _, e in ipairs(core.topics()) do look(table.unpack(e)) end
+  for _, s in ipairs(core.settings()) do
+    look(s.name, ":set, " .. s.doc, "setting " .. (s.name:find("^print")
+      and "format" or ""))
   end
   for _, e in ipairs(core.synonyms()) do
     if e[1]:lower():find(word, 1, true) then found[#found + 1] = e end
@@ -455,7 +465,9 @@ end
 
 function command.apropos(rest)
   local found = twins.apropos(need("apropos", rest, "a word"))
-  if #found == 0 then core.fail(("nothing about '%s'"):format(rest)) end
+  if #found == 0 then
+    core.fail(("nothing about '%s'"):format(rest), ":help language lists topics")
+  end
   local rows = {}
   for i, e in ipairs(found) do
     rows[i] = { e[1], #e[2] > 56 and e[2]:sub(1, 53) .. "..." or e[2] }

@@ -9,6 +9,16 @@ local half = require "tsh.half"
 local tree = require("tsh.tree").tree
 local map = core.map
 
+--- optim: an optimizer has settings only: opt.init(params) gives a state,
+--- opt.step(params, grads, state) new parameters and a new state.
+--- Example: opt, params = optim.adam{lr = 0.1}, {w = zeros(2)};
+---   loss = value_and_grad(function(p) return sum((p.w - 3) ^ 2) end);
+---   state = opt.init(params);
+---   for i = 1, 200 do
+---     value, grads = loss(params);
+---     params, state = opt.step(params, grads, state)
+---   end;
+---   round(params.w) --> 3 3
 local optim = {}
 
 local inf = math.huge

@@ -5,6 +5,9 @@
 -- see the leaves alike. What is neither table nor tensor is no leaf.
 local core = require "tsh.core"
 
+--- tree: nested tables of tensors, as parameters and gradients are.
+--- Example: params = {w = ones(2, 3), b = ones(3)};
+---   tree.count(tree.map(function(p) return p * 2 end, params)) --> 9
 local tree = {}
 
 local DEEP = 100 -- tables in tables, before one is sought that holds itself
