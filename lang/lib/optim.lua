@@ -35,6 +35,16 @@ local function filled(params, value)
   return restore(leaves)
 end
 
+-- Nothing to optimize is a mistake: a number where a tensor was meant.
+local function check_params(name, params)
+  for _, p in ipairs(tree.leaves(params)) do
+    if checks.is_float(p) then return end
+  end
+  local found, hint = require("tsh.tree").instead_of_floats(params)
+  core.fail(("%s: the parameters are %s, not float tensors"):format(name,
+    found), hint)
+end
+
 -- How many steps were made: as PyTorch has it, f32, on the parameters' device.
 local function new_count(params)
   for _, p in ipairs(tree.leaves(params)) do
@@ -166,6 +176,7 @@ local function optimizer(name, lr, fields, step, first)
   step = in_f32(step)
 
   function opt.init(params)
+    check_params(name, params)
     local state = {}
     for field in fields:gmatch("%S+") do
       if field == "step" then
