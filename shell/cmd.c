@@ -62,9 +62,15 @@ static const struct {
     {"load", "  Its globals stay. In Lua: dofile(\"FILE\")\n"},
     {"full", "  On a terminal $PAGER shows it.\n"
              "  Example: :full arange(2000):view(100, 20)\n"},
-    {"stats", "  min, mean, max and std are those of the finite elements.\n"
-              "  In Lua: tsh.stats(x)\n"
-              "  Example: :stats randn(1000)\n"},
+    {"stats",
+     "  min, mean, max, std and median are those of the finite elements. A "
+     "matrix\n"
+     "  of 2 to 20 columns has a row for each, as describe() of others; names "
+     "behind\n"
+     "  it, as read gives them, are shown.\n"
+     "  In Lua: tsh.stats(x), tsh.stats(x, names)\n"
+     "  Example: :stats randn(1000)\n"
+     "  Example: :stats read(\"table.csv\")\n"},
     {"set", "  Values: numbers, auto, on, off.\n"
             "  In Lua: tsh.set(\"print.precision\", 6), tsh.set()\n"
             "  Example: :set print.precision 6\n"},

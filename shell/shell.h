@@ -134,7 +134,7 @@ enum { SH_NONE, SH_EXPR, SH_NAME, SH_PATH, SH_SETTING };
   X(type,    't', SH_EXPR, "EXPR",    "dtype, shape, device, bytes; runs nothing") \
   X(plan,    'p', SH_EXPR, "[--run --source --dot FILE] EXPR", "the kernels that would compute it") \
   X(full,    0,   SH_EXPR, "EXPR",    "its value without limits, page by page") \
-  X(stats,   0,   SH_EXPR, "EXPR",    "count, min, mean, max, std, nan, inf, zeros") \
+  X(stats,   0,   SH_EXPR, "EXPR",    "what its elements are like: count, min, mean, max, std, nan; of a table each column") \
   X(bench,   'b', SH_EXPR, "[OPTIONS] EXPR, ...", "how long it takes, compared; :help bench lists the options") \
   X(time,    0,   SH_EXPR, "EXPR",    "one run: time, kernels, plans") \
   X(who,     'w', SH_NONE, "[PATTERN]", "the globals you have made") \

@@ -381,55 +381,11 @@ end
 
 -- ---- :stats ----------------------------------------------------------------
 
---- tsh.stats(x): what the elements of a tensor are like: a table with count,
---- nan, inf and zeros (how many there are), and min, mean, max, std of those
---- that are finite; nil where there are none.
---- Example: tsh.stats(tensor{1.0, 2.0, 3.0}).mean --> 2.0
-function twins.stats(x)
-  if not core.is_tensor(x) then
-    core.fail("stats: takes a tensor, got " .. core.kind(x))
-  end
-  local count = core.count(x)
-  x = x:reshape(count):detach()
-  if x.dtype == "bool" then x = x:to("i64") end
-  local wide = x:to("f64")
-  local good = wide:isfinite()
-  local n = good:sum()
-  local mean = where(good, wide, 0):sum() / n
-  local off = where(good, wide - mean, 0)
-  local found = { nan = wide:isnan():sum(), inf = wide:isinf():sum(),
-    zeros = x:eq(0):sum(), finite = n, mean = mean,
-    std = ((off * off):sum() / (n - 1)):sqrt() }
-  if count > 0 then
-    found.min = where(good, wide, math.huge):min()
-    found.max = where(good, wide, -math.huge):max()
-  end
-  local r = { count = count }
-  for k, v in pairs(found) do r[k] = v:item() end -- order-free
-  local whole = not x.dtype:find("f")
-  for _, k in ipairs { "min", "max" } do
-    if r.finite == 0 then r[k] = nil end
-    -- Beyond 2^53 the way through f64 would show another integer.
-    if whole and r[k] then r[k] = x[k](x):item() end
-  end
-  if r.finite == 0 then r.mean = nil end
-  if r.finite < 2 then r.std = nil end
-  return r
-end
+twins.stats = function(...) return require("tsh.stats").stats(...) end
 
 function command.stats(rest)
   local f = load_expression("stats", need("stats", rest, "an expression"))
-  for _, x in ipairs({ f() }) do
-    local r = twins.stats(x)
-    local rows = { {}, {} }
-    for i, k in ipairs { "count", "min", "mean", "max", "std", "nan", "inf",
-      "zeros" } do
-      rows[1][i] = k:upper()
-      rows[2][i] = not r[k] and "-" or math.type(r[k]) == "integer"
-        and tostring(r[k]) or ("%.6g"):format(r[k])
-    end
-    print_table(rows)
-  end
+  require("tsh.stats").print(table.pack(f()))
 end
 
 -- ---- :apropos, :load -------------------------------------------------------
