@@ -48,19 +48,15 @@ static const struct {
     {"device", "  In Lua: tsh.device(\"cpu\")\n"},
     {"devices", "  In Lua: tsh.devices()\n"},
     {"check",
-     "  A script runs in a state of its own, on shapes only: files are read, "
-     "and\n"
-     "  nothing is computed, written or started. Tensors print as their "
-     "header;\n"
-     "  where the script asks for a value it gets nan, 1 or false, and of a "
-     "mask\n"
-     "  all positions. The first error ends it, as it ends a script. It also "
-     "ends,\n"
-     "  with a note, at an error or assert of the script's own that comes "
-     "after\n"
-     "  such a value, and after 2000000 ops (a value counts as 100 of them). "
-     "What\n"
-     "  lies in the values, as labels beyond the classes, is not checked.\n"
+     "  A script runs in a state of its own, on shapes only: files are read,\n"
+     "  and nothing is computed, written or started. What it prints is shown\n"
+     "  by tsh -v check only, tensors as their header. Where the script asks\n"
+     "  for a value it gets nan, 1 or false, and of a mask all positions.\n"
+     "  The first error ends it, as it ends a script. It also ends, with a\n"
+     "  note, at an error or assert of the script's own that comes after\n"
+     "  such a value, and after 2000000 ops (a value counts as 100 of them).\n"
+     "  What lies in the values, as labels beyond the classes, is not\n"
+     "  checked.\n"
      "  Of an expression it tells dtype, shape, device and bytes.\n"
      "  In Lua: tsh.check(function() return softmax(x) end)\n"
      "  Example: :check train.lua\n"},

@@ -65,6 +65,11 @@ static const struct {
      "  stand in front of FILE; -i opens a session afterwards.\n"
      "  `tsh FILE` is the same, so #!/usr/bin/env tsh works.\n"
      "  Example: tsh run train.lua --epochs 3\n"},
+    {"check",
+     "  What the script prints is not shown, as its numbers are none: tsh -v "
+     "check\n"
+     "  FILE shows it. More: :help check in a session.\n"
+     "  Example: tsh check train.lua --epochs 3\n"},
     {"devices",
      "  --json: with name, kind, memory, description, and why one is not\n"
      "  available.\n"},

@@ -67,8 +67,9 @@ void lt_close(lt *l); /* takes NULL */
 int lt_run(lt *l, const char *path, int argc, char **argv, FILE *err);
 /* The same without computing anything, in a state that was opened for it: how
  * the script errs with shapes, dtypes and devices, and what it would cost. To
- * stdout; errors and notes to err. json: all to stdout, and what the script
- * prints to nowhere. LT_OK: no error was found. */
+ * stdout; errors and notes to err. json: all to stdout. What the script prints
+ * is shown only when the state is verbose, and not as JSON. LT_OK: no error was
+ * found. */
 int lt_check_script(lt *l, const char *path, int argc, char **argv, int json,
                     FILE *err);
 /* Runs code; print: its values are printed to out as at the prompt. */
