@@ -184,7 +184,7 @@ void sh_command_complete(lt *l, const char *line, int start, const char *word,
     snprintf(text, sizeof text, start ? "%s" : ":%s ", commands[i].name);
     if (strncmp(text, word, strlen(word)) == 0) each(ud, text, 0);
   }
-  for (size_t i = 0; start && names && lt_topic_name(i); i++)
+  for (size_t i = 0; x && x->kind == SH_NAME && lt_topic_name(i); i++)
     if (strncmp(lt_topic_name(i), word, strlen(word)) == 0)
       each(ud, lt_topic_name(i), 0);
   for (size_t i = 0; x && x->kind == SH_SETTING && lt_setting_name(i); i++)
@@ -273,9 +273,9 @@ static int rows_of(const char *text, size_t size) {
   return rows;
 }
 
-/* Folded, and page by page when a terminal has fewer lines. */
-static void show(const char *text, FILE *out) {
-  int rows = lt_line_rows(out);
+/* Folded; what is of the guide page by page when a terminal has fewer lines. */
+static void show(const char *topic, const char *text, FILE *out) {
+  int rows = lt_is_topic(topic) ? lt_line_rows(out) : 0;
   char *folded = NULL;
   size_t size = 0;
   FILE *sheet = rows ? open_memstream(&folded, &size) : NULL;
@@ -304,7 +304,7 @@ int sh_help(lt *l, const char *topic, FILE *out, FILE *err) {
   rc = write_topic(l, topic, sheet);
   if (fclose(sheet) != 0) rc = LT_NOMEM;
   if (rc == LT_OK)
-    show(text, out);
+    show(topic, text, out);
   else if (rc == LT_ERROR)
     fprintf(err,
             "error: no help on '%s'\n"

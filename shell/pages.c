@@ -182,6 +182,17 @@ static void man_entry(const char *mark, const char *name, const char *arguments,
   fputc('\n', out);
 }
 
+static void man_topics(FILE *out) {
+  fputs(".SH TOPICS\n"
+        "\\fBtsh help\\fR \\fITOPIC\\fR, or \\fB:help\\fR "
+        "\\fITOPIC\\fR in a session, shows a section of the guide:",
+        out);
+  for (size_t i = 0; lt_topic_name(i); i++)
+    fprintf(out, "%s%s", i ? ", " : " ", lt_topic_name(i));
+  fputs(" (which lists them). Words of it, as slicing or csv, lead there.\n",
+        out);
+}
+
 static void man(FILE *out) {
   fputs(".\\\" by `tsh completions man`; do not edit\n"
         ".TH TSH 1 \"\" \"tsh " TSH_VERSION "\" \"User Commands\"\n"
@@ -214,14 +225,8 @@ static void man(FILE *out) {
   for (size_t i = 0; i < COUNT(commands); i++)
     man_entry(":", commands[i].name, commands[i].arguments, commands[i].help,
               out);
-  fputs(".SH TOPICS\n"
-        "\\fBtsh help\\fR \\fITOPIC\\fR, or \\fB:help\\fR "
-        "\\fITOPIC\\fR in a session, shows a section of the guide:",
-        out);
-  for (size_t i = 0; lt_topic_name(i); i++)
-    fprintf(out, "%s%s", i ? ", " : " ", lt_topic_name(i));
-  fputs(" (which lists them). Words of it, as slicing or csv, lead there.\n"
-        ".SH ENVIRONMENT\n"
+  man_topics(out);
+  fputs(".SH ENVIRONMENT\n"
         ".TP\n\\fBTSH_DEVICE\\fR\nthe default device\n"
         ".TP\n\\fBTSH_PLUGIN_PATH\\fR\nfolders with plugins, a colon between\n"
         ".TP\n\\fBTSH_THREADS\\fR\nthreads of the cpu\n"

@@ -115,6 +115,7 @@ int lt_word(lt *l, const char *name, int argc, char **argv, FILE *err);
  * one; LT_ERROR when there is none. */
 int lt_doc(lt *l, const char *name, FILE *out);
 const char *lt_topic_name(size_t i); /* or NULL past the last */
+int lt_is_topic(const char *word);   /* does a word lead to one? */
 /* Lines of the terminal; 0: it is none. */
 int lt_line_rows(FILE *out);
 /* Is the time of an entry told: LT_TIMING_AUTO when it was long. */

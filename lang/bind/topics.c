@@ -113,6 +113,8 @@ const char *lt_topic_of(const char *word) {
   return t ? t->name : NULL;
 }
 
+int lt_is_topic(const char *word) { return find(word) || is_all(word); }
+
 /* ---- text without its marks ---------------------------------------------- */
 
 /* Copies n bytes: no backquotes, and "\|" is a bar. */

@@ -206,7 +206,7 @@ has 'the default device is what it was' "$out" true
 # ---- narrow windows ----
 mux_or_finish
 for columns in 100 80 60 40 24; do
-  open
+  open "$TSH -q; cat"
   enter 'x = rand(1000);'
   enter ':bench --time 0.02 --warmup 0 softmax(x), exp(x) + 1'
   expect_part "a bench in $columns columns" 'Comparison:'

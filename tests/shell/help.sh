@@ -15,7 +15,8 @@ sections=$(sed -n 's/^## [0-9]*\. //p' "$root/docs/LANGUAGE.md")
 run "$TSH" help language
 is 'language lists as many topics as the guide has sections' \
   "$(sed -n 's/^  [a-z]*  *\([A-Zd].*\)/\1/p' <<<"${out#*Its topics}")" "$sections"
-for topic in $(sed -n 's/^  \([a-z]*\)  .*/\1/p' <<<"${out#*Its topics}"); do
+mapfile -t topics < <(sed -n 's/^  \([a-z]*\)  .*/\1/p' <<<"${out#*Its topics}")
+for topic in "${topics[@]}"; do
   run "$TSH" help "$topic"
   lines=$(grep -cxF "$sections" <<<"$out")
   is "$topic is one section" "$rc/$lines" 0/1
@@ -133,9 +134,21 @@ enter ':help counting lines'
 enter '?numel'
 expect_part 'a short help does not' $'\nnumel(x)   or x:numel()'
 clear
+enter ':help bench'
+shows $'\ntsh>'
+is 'nor does that of a command' "$(screen | grep -c '^page:')" 0
+clear
 text ':help ind'
 key Tab
 expect_part 'Tab completes a topic' ':help indexing'
+key C-c
+text ':doc broad'
+key Tab
+expect_part 'a function too' ':doc broadcast_to'
+key C-u
+text ':doc laz'
+key Tab
+expect_part 'and a topic of :doc' ':doc laziness'
 key C-c
 key C-d
 columns=40
