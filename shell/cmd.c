@@ -23,9 +23,14 @@ static const struct {
      "inputs at\n"
      "  another place in memory. Outliers (far beyond the quartiles) count in "
      "the\n"
-     "  average, but not in the deviation. --input \"x=EXPR\" may have "
+     "  average, but not in the deviation. A narrow window shows fewer "
+     "columns, -x\n"
+     "  adds details. --input \"x=EXPR\" may have "
      "blanks.\n"
      "  In Lua: tsh.bench{\"softmax(x)\", time=1}\n"
+     "  Outside: tsh bench FILE, a script that sets globals and ends with what "
+     "is\n"
+     "  measured, return {\"softmax(x)\", \"exp(x)\"}.\n"
      "  Example: :bench --input x=rand(4) --input x=rand(100000) softmax(x)\n"},
     {"plan", "    --run        runs it, and tells the time of each launch\n"
              "    --source     also the program of each kernel\n"
@@ -43,28 +48,30 @@ static const struct {
     {"device", "  In Lua: tsh.device(\"cpu\")\n"},
     {"devices", "  In Lua: tsh.devices()\n"},
     {"check",
-     "  A script runs in a state of its own, on shapes only: files are read, "
-     "and\n"
-     "  nothing is computed, written or started. Tensors print as their "
-     "header;\n"
-     "  where the script asks for a value it gets nan, 1 or false, and of a "
-     "mask\n"
-     "  all positions. The first error ends it, as it ends a script. It also "
-     "ends,\n"
-     "  with a note, at an error or assert of the script's own that comes "
-     "after\n"
-     "  such a value, and after 2000000 ops (a value counts as 100 of them). "
-     "What\n"
-     "  lies in the values, as labels beyond the classes, is not checked.\n"
+     "  A script runs in a state of its own, on shapes only: files are read,\n"
+     "  and nothing is computed, written or started. What it prints is shown\n"
+     "  by tsh -v check only, tensors as their header. Where the script asks\n"
+     "  for a value it gets nan, 1 or false, and of a mask all positions.\n"
+     "  The first error ends it, as it ends a script. It also ends, with a\n"
+     "  note, at an error or assert of the script's own that comes after\n"
+     "  such a value, and after 2000000 ops (a value counts as 100 of them).\n"
+     "  What lies in the values, as labels beyond the classes, is not\n"
+     "  checked.\n"
      "  Of an expression it tells dtype, shape, device and bytes.\n"
      "  In Lua: tsh.check(function() return softmax(x) end)\n"
      "  Example: :check train.lua\n"},
     {"load", "  Its globals stay. In Lua: dofile(\"FILE\")\n"},
     {"full", "  On a terminal $PAGER shows it.\n"
              "  Example: :full arange(2000):view(100, 20)\n"},
-    {"stats", "  min, mean, max and std are those of the finite elements.\n"
-              "  In Lua: tsh.stats(x)\n"
-              "  Example: :stats randn(1000)\n"},
+    {"stats",
+     "  min, mean, max, std and median are those of the finite elements. A "
+     "matrix\n"
+     "  of 2 to 20 columns has a row for each, as describe() of others; names "
+     "behind\n"
+     "  it, as read gives them, are shown.\n"
+     "  In Lua: tsh.stats(x), tsh.stats(x, names)\n"
+     "  Example: :stats randn(1000)\n"
+     "  Example: :stats read(\"table.csv\")\n"},
     {"set", "  Values: numbers, auto, on, off.\n"
             "  In Lua: tsh.set(\"print.precision\", 6), tsh.set()\n"
             "  Example: :set print.precision 6\n"},
@@ -177,6 +184,9 @@ void sh_command_complete(lt *l, const char *line, int start, const char *word,
     snprintf(text, sizeof text, start ? "%s" : ":%s ", commands[i].name);
     if (strncmp(text, word, strlen(word)) == 0) each(ud, text, 0);
   }
+  for (size_t i = 0; x && x->kind == SH_NAME && lt_topic_name(i); i++)
+    if (strncmp(lt_topic_name(i), word, strlen(word)) == 0)
+      each(ud, lt_topic_name(i), 0);
   for (size_t i = 0; x && x->kind == SH_SETTING && lt_setting_name(i); i++)
     if (strncmp(lt_setting_name(i), word, strlen(word)) == 0)
       each(ud, lt_setting_name(i), 0);
@@ -185,6 +195,28 @@ void sh_command_complete(lt *l, const char *line, int start, const char *word,
 }
 
 /* ---- help ---------------------------------------------------------------- */
+
+const char *const *sh_command_texts(void) {
+  static const char *const texts[] = {
+#define SH_X(name, letter, kind, arguments, help) ":" #name, help,
+      SH_CMDS(SH_X)
+#undef SH_X
+          NULL};
+  return texts;
+}
+
+static void list_topics(FILE *out) {
+  FILE *sheet;
+  char *text = NULL;
+  size_t size;
+  if (!(sheet = open_memstream(&text, &size))) return;
+  fputs("  Topics, of :help TOPIC:", sheet);
+  for (size_t i = 0; lt_topic_name(i); i++)
+    fprintf(sheet, " %s", lt_topic_name(i));
+  fputs("\n", sheet);
+  if (fclose(sheet) == 0) lt_fold(text, 2, out);
+  free(text);
+}
 
 static void list_commands(FILE *out) {
   char line[200];
@@ -200,6 +232,7 @@ static void list_commands(FILE *out) {
       "  An entry that is not complete goes on in the next line; two empty\n"
       "  lines or Ctrl-C end it. Commands may be shortened.\n",
       2, out);
+  list_topics(out);
 }
 
 /* What there is on a topic; LT_ERROR when nothing is. */
@@ -222,6 +255,41 @@ static int write_topic(lt *l, const char *topic, FILE *out) {
   return lt_doc(l, topic, out);
 }
 
+/* Through the user's pager; without one, as it is. */
+static void page(const char *text, size_t size) {
+  const char *pager = getenv("PAGER");
+  FILE *pipe;
+  fflush(stdout);
+  sh_signals_keep_pipe(1);
+  pipe = popen(pager && *pager ? pager : "less -FRX", "w");
+  if (pipe) fwrite(text, 1, size, pipe); /* who has seen enough closes it */
+  if (!pipe || pclose(pipe) == 127 << 8) fwrite(text, 1, size, stdout);
+  sh_signals_keep_pipe(0);
+}
+
+static int rows_of(const char *text, size_t size) {
+  int rows = 0;
+  for (size_t i = 0; i < size; i++) rows += text[i] == '\n';
+  return rows;
+}
+
+/* Folded; what is of the guide page by page when a terminal has fewer lines. */
+static void show(const char *topic, const char *text, FILE *out) {
+  int rows = lt_is_topic(topic) ? lt_line_rows(out) : 0;
+  char *folded = NULL;
+  size_t size = 0;
+  FILE *sheet = rows ? open_memstream(&folded, &size) : NULL;
+  if (sheet) {
+    lt_fold_for(text, -1, out, sheet);
+    if (fclose(sheet) != 0) size = 0;
+  }
+  if (size && rows_of(folded, size) >= rows)
+    page(folded, size);
+  else
+    lt_fold(text, -1, out);
+  free(folded);
+}
+
 int sh_help(lt *l, const char *topic, FILE *out, FILE *err) {
   char *text = NULL;
   size_t size = 0;
@@ -236,12 +304,12 @@ int sh_help(lt *l, const char *topic, FILE *out, FILE *err) {
   rc = write_topic(l, topic, sheet);
   if (fclose(sheet) != 0) rc = LT_NOMEM;
   if (rc == LT_OK)
-    lt_fold(text, -1, out);
+    show(topic, text, out);
   else if (rc == LT_ERROR)
     fprintf(err,
             "error: no help on '%s'\n"
-            "  hint: tsh --help and :help list commands, :doc NAME explains "
-            "a function\n",
+            "  hint: tsh --help and :help list commands, :help language the "
+            "topics, :apropos WORD finds names\n",
             topic);
   free(text);
   return rc;
@@ -264,18 +332,6 @@ static int run_lua(call *c, const char *name) {
   rc = lt_command(c->l, name, c->rest, stderr);
   sh_run_end();
   return rc;
-}
-
-/* Through the user's pager; without one, as it is. */
-static void page(const char *text, size_t size) {
-  const char *pager = getenv("PAGER");
-  FILE *pipe;
-  fflush(stdout);
-  sh_signals_keep_pipe(1);
-  pipe = popen(pager && *pager ? pager : "less -FRX", "w");
-  if (pipe) fwrite(text, 1, size, pipe); /* who has seen enough closes it */
-  if (!pipe || pclose(pipe) == 127 << 8) fwrite(text, 1, size, stdout);
-  sh_signals_keep_pipe(0);
 }
 
 static int run_full(call *c) {

@@ -246,6 +246,7 @@ int main(int argc, char **argv) {
     goto out;
   }
   a.lt.editor = sh_line_editor();
+  a.lt.commands = sh_command_texts();
   sh_signals_start();
   rc = lt_open(&a.lt, &l, text, sizeof text);
   if (rc != LT_OK) fprintf(stderr, "error: %s\n", text);

@@ -182,6 +182,17 @@ static void man_entry(const char *mark, const char *name, const char *arguments,
   fputc('\n', out);
 }
 
+static void man_topics(FILE *out) {
+  fputs(".SH TOPICS\n"
+        "\\fBtsh help\\fR \\fITOPIC\\fR, or \\fB:help\\fR "
+        "\\fITOPIC\\fR in a session, shows a section of the guide:",
+        out);
+  for (size_t i = 0; lt_topic_name(i); i++)
+    fprintf(out, "%s%s", i ? ", " : " ", lt_topic_name(i));
+  fputs(" (which lists them). Words of it, as slicing or csv, lead there.\n",
+        out);
+}
+
 static void man(FILE *out) {
   fputs(".\\\" by `tsh completions man`; do not edit\n"
         ".TH TSH 1 \"\" \"tsh " TSH_VERSION "\" \"User Commands\"\n"
@@ -214,6 +225,7 @@ static void man(FILE *out) {
   for (size_t i = 0; i < COUNT(commands); i++)
     man_entry(":", commands[i].name, commands[i].arguments, commands[i].help,
               out);
+  man_topics(out);
   fputs(".SH ENVIRONMENT\n"
         ".TP\n\\fBTSH_DEVICE\\fR\nthe default device\n"
         ".TP\n\\fBTSH_PLUGIN_PATH\\fR\nfolders with plugins, a colon between\n"
@@ -229,6 +241,11 @@ static void man(FILE *out) {
         ".TP\n\\fBVISUAL\\fR, \\fBEDITOR\\fR, \\fBPAGER\\fR, \\fBNO_COLOR\\fR, "
         "\\fBCLICOLOR_FORCE\\fR, \\fBTERM\\fR, \\fBXDG_*\\fR\nas everywhere\n"
         "An option comes before the environment, that before the init file.\n"
+        ".SH FILES\n"
+        ".TP\n\\fIshare/tsh/examples\\fR\nscripts to learn from, beside the "
+        "folder bin in which tsh is installed: regression, k-means, training "
+        "with batches, resuming\n"
+        ".TP\n\\fIshare/tsh/plugin\\fR\nwhat a device plugin is made from\n"
         ".SH EXIT STATUS\n"
         "0 good; 1 an error, or output that could not be written; 2 wrong "
         "usage; 3 a device or plugin that is not available; 4 out of memory; "

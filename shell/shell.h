@@ -48,7 +48,7 @@
   X(bench,   "FILE | -e EXPR", "how long expressions take; bench --help lists the options") \
   X(plugin,  "test FILE.so",  "does a plugin keep to the ABI? runs tsh-conform on it") \
   X(completions, "bash|zsh|fish|man", "print what a shell, or man, wants to read") \
-  X(help,    "[TOPIC]",       "this, or help on a function or command")
+  X(help,    "[TOPIC]",       "this, or help on a function, a command or a topic: language lists them")
 /* clang-format on */
 
 enum {
@@ -128,13 +128,13 @@ enum { SH_NONE, SH_EXPR, SH_NAME, SH_PATH, SH_SETTING };
 /* X(name, letter that always means it, kind of argument, arguments, help) */
 /* clang-format off */
 #define SH_CMDS(X) \
-  X(help,    'h', SH_NAME, "[TOPIC]", "this list, or help on a command or function") \
+  X(help,    'h', SH_NAME, "[TOPIC]", "this list, or help on a command, a function or a topic: indexing, files ...") \
   X(doc,     0,   SH_NAME, "NAME",    "help on a function; ?NAME is the same") \
-  X(apropos, 0,   SH_NONE, "WORD",    "names whose help mentions the word") \
+  X(apropos, 0,   SH_NONE, "WORD",    "functions, commands, settings and topics that mention the word") \
   X(type,    't', SH_EXPR, "EXPR",    "dtype, shape, device, bytes; runs nothing") \
   X(plan,    'p', SH_EXPR, "[--run --source --dot FILE] EXPR", "the kernels that would compute it") \
   X(full,    0,   SH_EXPR, "EXPR",    "its value without limits, page by page") \
-  X(stats,   0,   SH_EXPR, "EXPR",    "count, min, mean, max, std, nan, inf, zeros") \
+  X(stats,   0,   SH_EXPR, "EXPR",    "what its elements are like: count, min, mean, max, std, nan; of a table each column") \
   X(bench,   'b', SH_EXPR, "[OPTIONS] EXPR, ...", "how long it takes, compared; :help bench lists the options") \
   X(time,    0,   SH_EXPR, "EXPR",    "one run: time, kernels, plans") \
   X(who,     'w', SH_NONE, "[PATTERN]", "the globals you have made") \
@@ -167,6 +167,7 @@ int sh_is_command(const char *line);
 int sh_command(const sh_place *place, const char *line, int *failed,
                char **entry);
 int sh_help(lt *l, const char *topic, FILE *out, FILE *err); /* LT code */
+const char *const *sh_command_texts(void); /* for lt_options */
 /* Completion in a line that begins with ':': names for the word that begins at
  * `start`; does a file's name belong there? */
 void sh_command_complete(lt *l, const char *line, int start, const char *word,

@@ -50,7 +50,9 @@ void sh_args_help(FILE *out) {
         "stderr),\n"
         "             TSH_PLUGIN_PATH (folders with ':' between)\n"
         "exit codes:  0 good, 1 error, 2 usage, 3 no such device,\n"
-        "             4 out of memory, 130 interrupted\n",
+        "             4 out of memory, 130 interrupted\n"
+        "help:        tsh help language lists the topics of the guide\n"
+        "examples:    scripts in share/tsh/examples, beside the bin of tsh\n",
         out);
 }
 
@@ -63,6 +65,11 @@ static const struct {
      "  stand in front of FILE; -i opens a session afterwards.\n"
      "  `tsh FILE` is the same, so #!/usr/bin/env tsh works.\n"
      "  Example: tsh run train.lua --epochs 3\n"},
+    {"check",
+     "  What the script prints is not shown, as its numbers are none: tsh -v "
+     "check\n"
+     "  FILE shows it. More: :help check in a session.\n"
+     "  Example: tsh check train.lua --epochs 3\n"},
     {"devices",
      "  --json: with name, kind, memory, description, and why one is not\n"
      "  available.\n"},
@@ -79,7 +86,9 @@ static const struct {
      "  Example: tsh plugin test build/npu.so\n"},
     {"completions", "  Example: tsh completions bash >>~/.bash_completion\n"},
     {"help",
-     "  TOPIC is a word, a command of the session, a function or a method.\n"
+     "  TOPIC is a word, a command of the session, a function, a method, or a\n"
+     "  topic of the guide, as indexing or files: `tsh help language` lists "
+     "them.\n"
      "  Example: tsh help softmax\n"},
 };
 

@@ -4,6 +4,7 @@
  *   --- nn.name(x, options): what it does. Shapes. Errors.
  *   --- Example: nn.name(3)
  */
+#include <stdlib.h>
 #include <string.h>
 #include "session.h"
 
@@ -16,12 +17,7 @@ static const char WORD_PARTS[] = "abcdefghijklmnopqrstuvwxyz"
 
 /* ---- paragraphs ---------------------------------------------------------- */
 
-typedef struct {
-  FILE *out;
-  int column;
-} paragraph;
-
-static void add_words(paragraph *p, const char *text) {
+void lt_add_words(lt_paragraph *p, const char *text) {
   while (*text) {
     int size;
     text += strspn(text, " \t\n");
@@ -36,7 +32,7 @@ static void add_words(paragraph *p, const char *text) {
   }
 }
 
-static void end_paragraph(paragraph *p) {
+void lt_end_paragraph(lt_paragraph *p) {
   if (p->column) fputc('\n', p->out);
   p->column = 0;
 }
@@ -114,7 +110,7 @@ static const char *after_first(const char *args) {
 }
 
 static void write_function(const lt_function *f, FILE *out) {
-  paragraph p = {out, 0};
+  lt_paragraph p = {out, 0};
   const char *args = f->args ? f->args : "";
   int global = f->kind & LT_GLOBAL, method = f->kind & LT_METHOD;
   if (f->kind & LT_FIELD) fprintf(out, "x.%s", f->name);
@@ -124,29 +120,66 @@ static void write_function(const lt_function *f, FILE *out) {
             (int)strcspn(args, ",["), *args ? args : "x", f->name,
             after_first(args));
   fputc('\n', out);
-  add_words(&p, f->doc ? f->doc : "");
-  end_paragraph(&p);
+  lt_add_words(&p, f->doc ? f->doc : "");
+  lt_end_paragraph(&p);
   if (op_find(f->name)) write_op_facts(op_find(f->name), out);
   write_options(f, out);
   write_aliases(f->name, out);
   if (lt_example(f->name)) fprintf(out, "  Example: %s\n", lt_example(f->name));
 }
 
-/* What stands behind a tensor and a colon. */
+static int by_name(const void *a, const void *b) {
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Adds names once each, in their order. */
+static void add_sorted(lt_paragraph *p, const char **name, size_t n) {
+  qsort(name, n, sizeof *name, by_name);
+  for (size_t i = 0; i < n; i++)
+    if (i == 0 || strcmp(name[i], name[i - 1]) != 0) lt_add_words(p, name[i]);
+}
+
+/* What stands behind a tensor and a dot. */
+static void write_properties(FILE *out) {
+  lt_paragraph p = {out, 0};
+  const lt_function *f;
+  lt_add_words(&p, "Properties:");
+  for (size_t i = 0; (f = lt_function_at(i)) != NULL; i++)
+    if (f->kind & LT_FIELD) lt_add_words(&p, f->name);
+  lt_end_paragraph(&p);
+}
+
+/* What stands behind a tensor and a colon: functions of C, then those of the
+ * library, whose names are no strings of their own. */
 static void write_methods(FILE *out) {
-  paragraph p = {out, 0};
+  enum { MOST = 600, SIZE = 40 };
+  const char *name[MOST], *word;
+  char(*copy)[SIZE] = calloc(MOST, SIZE);
+  lt_paragraph p = {out, 0};
   const lt_function *f, *real;
-  add_words(&p, "Methods:");
-  for (size_t i = 0; (f = lt_function_at(i)) != NULL; i++) {
+  size_t n = 0, length;
+  int method;
+  for (size_t i = 0; n < MOST && (f = lt_function_at(i)) != NULL; i++) {
     real = f->alias ? lt_function_find(f->alias) : f;
-    if (real && real->kind & LT_METHOD) add_words(&p, f->name);
+    if (real && real->kind & LT_METHOD) name[n++] = f->name;
   }
-  end_paragraph(&p);
+  for (size_t i = 0; copy && n < MOST; i++) {
+    if (!(word = lt_library_name_at(i, &length, &method))) break;
+    if (!method || length >= SIZE) continue;
+    memcpy(copy[n], word, length);
+    name[n] = copy[n];
+    n++;
+  }
+  lt_add_words(&p, "Methods:");
+  add_sorted(&p, name, n);
+  lt_end_paragraph(&p);
+  free(copy);
+  write_properties(out);
 }
 
 static int function_doc(const char *name, FILE *out) {
   const lt_function *f = lt_function_find(name);
-  if (!f) return 0;
+  if (!f || (!f->alias && !f->kind)) return 0;
   if (f->alias) {
     const lt_function *real = lt_function_find(f->alias);
     fprintf(out, "%s is %s\n", f->name, f->alias);
@@ -216,7 +249,7 @@ static int introduces(const char *head, size_t size, const char *name,
 }
 
 static void write_block(const char *text, FILE *out) {
-  paragraph p = {out, 0};
+  lt_paragraph p = {out, 0};
   size_t size = head_size(text);
   const char *rest = text + size + (text[size] == ':'), *example;
   for (const char *at = text; at < text + size; at++)
@@ -229,10 +262,10 @@ static void write_block(const char *text, FILE *out) {
     int n = (int)strcspn(rest, "\n");
     if (n > example - rest) n = (int)(example - rest);
     snprintf(words, sizeof words, "%.*s", n, rest);
-    add_words(&p, words);
+    lt_add_words(&p, words);
     rest += n + (rest[n] == '\n');
   }
-  end_paragraph(&p);
+  lt_end_paragraph(&p);
   /* An example keeps its lines. */
   if (*example) fputs("  ", out);
   for (; *example; example++) {
@@ -319,15 +352,42 @@ int lt_documented(lua_State *L) {
   return 1;
 }
 
+/* Names of others. */
+static int synonym_doc(const char *name, FILE *out) {
+  char hint[160];
+  if (!lt_synonym(name, hint, sizeof hint)) return 0;
+  fprintf(out, "%s: %s\n", name, hint);
+  return 1;
+}
+
+/* commands(): {":name", help} of the session, if there is one. */
+int lt_commands_list(lua_State *L) {
+  const char *const *at = lt_session_of(lt_of(L))->commands;
+  lua_newtable(L);
+  for (; at && at[0]; at += 2) add_entry(L, at[0], strlen(at[0]), at[1]);
+  return 1;
+}
+
+/* What is ours, or called otherwise here, or Lua's: the first that has it. A
+ * word of the guide is more than a part of a longer name. */
+static int name_doc(const char *name, int in_guide, FILE *out) {
+  int found = function_doc(name, out) || library_doc(name, 0, out);
+  found |= module_doc(name, out);
+  if (found || (!in_guide && library_doc(name, 1, out))) return 1;
+  found = synonym_doc(name, out);
+  found |= lt_lua_doc(name, 0, out);
+  return found || lt_lua_doc(name, 1, out);
+}
+
 int lt_doc(lt *l, const char *name, FILE *out) {
   const char *method = strchr(name, ':'); /* x:sum is sum */
-  char hint[160];
+  const char *topic = lt_topic_of(name);
   (void)l;
   if (method && method[1]) name = method + 1;
-  if (function_doc(name, out) || library_doc(name, 0, out) ||
-      module_doc(name, out) || library_doc(name, 1, out) || op_doc(name, out))
-    return LT_OK;
-  if (!lt_synonym(name, hint, sizeof hint)) return LT_ERROR;
-  fprintf(out, "%s: %s\n", name, hint);
+  if (topic && strcmp(topic, name) == 0 && !lt_function_find(name))
+    return lt_topic(name, out) ? LT_OK : LT_ERROR;
+  if (!name_doc(name, topic != NULL, out))
+    return lt_topic(name, out) || op_doc(name, out) ? LT_OK : LT_ERROR;
+  if (topic) fprintf(out, "  More: :help %s\n", topic);
   return LT_OK;
 }

@@ -1,6 +1,7 @@
 /* inspect.c - for lang/lib/commands.lua: what memory holds, which globals the
  * user has made, what a tensor is. Nothing here computes. */
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -181,6 +182,14 @@ static int say(lua_State *L) {
   return 0;
 }
 
+/* line_width(): columns of the terminal; nil where standard output is none. */
+static int line_width(lua_State *L) {
+  int width = lt_line_width(stdout);
+  if (width == INT_MAX) return 0;
+  lua_pushinteger(L, width);
+  return 1;
+}
+
 /* columns(text): of a terminal. */
 static int columns(lua_State *L) {
   size_t size;
@@ -300,6 +309,10 @@ const luaL_Reg lt_inspect_functions[] = {{"memory", memory},
                                          {"show_source", show_source},
                                          {"script_problem", lt_script_check},
                                          {"documented", lt_documented},
+                                         {"topics", lt_topics_list},
+                                         {"lua_names", lt_lua_names},
+                                         {"commands", lt_commands_list},
+                                         {"line_width", line_width},
                                          {"settings", lt_settings_list},
                                          {"set", lt_settings_set},
                                          {"unset", lt_settings_unset},

@@ -69,6 +69,7 @@ int lt_open(const lt_options *options, lt **out, char *text, size_t size) {
     l->shapes.on = options->check != 0;
     l->shapes.limit = options->check;
     lt_session_of(l)->editor = options->editor;
+    lt_session_of(l)->commands = options->commands;
     lt_log_open(l, options);
     code = open_devices(l, options, text, size);
     lt_log_start(l);

@@ -22,6 +22,8 @@ typedef struct {
   int color;          /* LT_COLOR_AUTO: as the terminal and environment say */
   const char *log;    /* where the log goes: a file, or "stderr"; or NULL */
   const char *editor; /* what edits lines, for tsh doctor; or NULL */
+  /* Of a session, for :apropos: name, help, name, help ..., NULL; or NULL. */
+  const char *const *commands;
 } lt_options;
 
 enum { LT_COLOR_AUTO, LT_COLOR_ALWAYS, LT_COLOR_NEVER };
@@ -65,8 +67,9 @@ void lt_close(lt *l); /* takes NULL */
 int lt_run(lt *l, const char *path, int argc, char **argv, FILE *err);
 /* The same without computing anything, in a state that was opened for it: how
  * the script errs with shapes, dtypes and devices, and what it would cost. To
- * stdout; errors and notes to err. json: all to stdout, and what the script
- * prints to nowhere. LT_OK: no error was found. */
+ * stdout; errors and notes to err. json: all to stdout. What the script prints
+ * is shown only when the state is verbose, and not as JSON. LT_OK: no error was
+ * found. */
 int lt_check_script(lt *l, const char *path, int argc, char **argv, int json,
                     FILE *err);
 /* Runs code; print: its values are printed to out as at the prompt. */
@@ -113,8 +116,13 @@ int lt_command(lt *l, const char *name, const char *rest, FILE *err);
 /* The same for a word of the command line, with the arguments behind it.
  * LT_USAGE: it does not take these. */
 int lt_word(lt *l, const char *name, int argc, char **argv, FILE *err);
-/* Help on a function, method or option; LT_ERROR when there is none. */
+/* Help on a function, a method, a topic of the guide or a word that leads to
+ * one; LT_ERROR when there is none. */
 int lt_doc(lt *l, const char *name, FILE *out);
+const char *lt_topic_name(size_t i); /* or NULL past the last */
+int lt_is_topic(const char *word);   /* does a word lead to one? */
+/* Lines of the terminal; 0: it is none. */
+int lt_line_rows(FILE *out);
 /* Is the time of an entry told: LT_TIMING_AUTO when it was long. */
 enum { LT_TIMING_AUTO, LT_TIMING_ON, LT_TIMING_OFF };
 int lt_timing(const lt *l);
@@ -125,6 +133,8 @@ int lt_set_device(lt *l, const char *name, char *text, size_t size);
 /* Writes lines; on a terminal, what is too long for it goes on below, behind
  * `hang` blanks, or two more than its own when hang is -1. */
 void lt_fold(const char *text, int hang, FILE *out);
+/* As it would be on that screen, to out. */
+void lt_fold_for(const char *text, int hang, FILE *screen, FILE *out);
 const char *lt_version(void); /* "tsh 0.1.0", "Lua 5.4.6", one line */
 
 #endif

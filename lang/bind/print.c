@@ -82,6 +82,10 @@ int lt_line_width(FILE *out) {
   return isatty(fileno(out)) ? window_of(out).ws_col : INT_MAX;
 }
 
+int lt_line_rows(FILE *out) {
+  return isatty(fileno(out)) ? window_of(out).ws_row : 0;
+}
+
 lt_screen lt_screen_for(lt *l, FILE *out) {
   lt_screen screen = lt_screen_of(l, out);
   screen.rules = lt_session_of(l)->set.print;

@@ -28,6 +28,12 @@ typedef struct {
   int gave;           /* see lt_gave */
   size_t last;        /* see lt_last_at */
   char called[512];   /* the callers of what raised the last error */
+  const char *const *commands; /* see lt_options */
+  double begun;                /* when what runs was started, in seconds */
+  double log_begun;            /* when the log was */
+  FILE *log;                   /* or NULL; owned unless stderr */
+  int gave;                    /* see lt_gave */
+  char called[512];            /* the callers of what raised the last error */
 } lt_session;
 #define LT_KEPT          "tsh.kept" /* its name in the registry */
 #define lt_session_of(l) ((lt_session *)(l)->session)
@@ -90,6 +96,25 @@ typedef struct {
 } lt_sheet;
 lt_sheet *lt_sheet_new(lua_State *L);           /* pushed */
 void lt_sheet_close(lua_State *L, lt_sheet *s); /* text, size are good now */
+
+/* ---- help (docs.c topics.c lua_names.c) ---------------------------------- */
+/* Words that are filled into lines. */
+typedef struct {
+  FILE *out;
+  int column;
+} lt_paragraph;
+void lt_add_words(lt_paragraph *p, const char *text);
+void lt_end_paragraph(lt_paragraph *p);
+/* The topic of the guide that a word leads to, or NULL. */
+const char *lt_topic_of(const char *word);
+/* Writes that topic, or of the word "language" the list of all; else 0. */
+int lt_topic(const char *word, FILE *out);
+/* A function of Lua's; last: the part behind the dot is enough. 0: none. */
+int lt_lua_doc(const char *name, int last, FILE *out);
+/* For lang/lib: topics(), lua_names(), commands(). */
+int lt_topics_list(lua_State *L);
+int lt_lua_names(lua_State *L);
+int lt_commands_list(lua_State *L);
 
 /* ---- widths (width.c) ---------------------------------------------------- */
 /* Columns of a terminal that a text takes; a tab counts as eight. */

@@ -160,7 +160,8 @@ const luaL_Reg lt_shapes_functions[] = {{"check_stop", core_stop},
 typedef struct {
   lt_script script;
   int json, code;
-  int own; /* error or assert was called by the script */
+  int muted; /* what it prints goes nowhere */
+  int own;   /* error or assert was called by the script */
   char own_at[LUA_IDSIZE + 16];
 } job;
 
@@ -256,6 +257,8 @@ static void push_facts(lua_State *L, const job *j, int status, int stopped) {
   lua_setfield(L, -2, "stopped");
   lua_pushboolean(L, j->json);
   lua_setfield(L, -2, "json");
+  lua_pushboolean(L, j->muted);
+  lua_setfield(L, -2, "muted");
   if (stopped && *l->shapes.why) {
     set_text(L, "why", l->shapes.why);
     set_site(L, "stopped_at", l->shapes.stopped_at);
@@ -268,8 +271,8 @@ static void push_facts(lua_State *L, const job *j, int status, int stopped) {
 
 /* ---- running it ---------------------------------------------------------- */
 
-/* What a script prints is no part of the JSON. The number of the real stdout,
- * or -1. */
+/* What a script prints is no part of the JSON, and full of nan: else it is
+ * shown with -v only. The number of the real stdout, or -1. */
 static int mute(int on) {
   int null, was;
   fflush(stdout);
@@ -295,7 +298,7 @@ static int run(lua_State *L, job *j) {
   lua_pushcclosure(L, on_error, 1);
   lua_pushcfunction(L, lt_run_script);
   lua_pushlightuserdata(L, &j->script);
-  was = mute(j->json);
+  was = mute(j->muted);
   status = lua_pcall(L, 1, 0, -3);
   if (j->json) lua_gc(L, LUA_GCCOLLECT); /* finalizers print, too */
   unmute(was);
@@ -334,7 +337,9 @@ static int check(lua_State *L) {
 
 int lt_check_script(lt *l, const char *path, int argc, char **argv, int json,
                     FILE *err) {
-  job j = {.script = {path, argc, 0, argv}, .json = json};
+  job j = {.script = {path, argc, 0, argv},
+           .json = json,
+           .muted = json || !l->verbose};
   int code;
   if (strcmp(path, "-") == 0) lt_session_of(l)->stdin_taken = 1;
   code = lt_protect(l, check, &j, LT_SCRIPT, err);

@@ -8,20 +8,39 @@ static const lt_function *const lists[] = {
     lt_index_functions,   lt_update_functions, lt_call_functions,
     lt_join_functions,    lt_cast_functions};
 
-const lt_function *lt_function_at(size_t i) {
-  for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
-    for (const lt_function *f = lists[k]; f->name; f++) {
-      if (lt_is_hidden_map(f->name) && k == 0) continue;
-      if (i-- == 0) return f;
+/* A walk through all lists: what begins every run walks once, not once for
+ * each function. */
+typedef struct {
+  size_t list;
+  const lt_function *at; /* the next one, or NULL: the list's first */
+} walk;
+
+static const lt_function *next(walk *w) {
+  while (w->list < sizeof lists / sizeof *lists) {
+    const lt_function *f = w->at ? w->at : lists[w->list];
+    w->at = f + 1;
+    if (!f->name) {
+      w->list++;
+      w->at = NULL;
+    } else if (w->list != 0 || !lt_is_hidden_map(f->name)) {
+      return f;
     }
+  }
   return NULL;
+}
+
+const lt_function *lt_function_at(size_t i) {
+  const lt_function *f;
+  walk w = {0, NULL};
+  while ((f = next(&w)) != NULL && i > 0) i--;
+  return f;
 }
 
 const lt_function *lt_function_find(const char *name) {
   const lt_function *f;
-  for (size_t i = 0; (f = lt_function_at(i)) != NULL; i++)
-    if (strcmp(f->name, name) == 0) return f;
-  return NULL;
+  walk w = {0, NULL};
+  while ((f = next(&w)) != NULL && strcmp(f->name, name) != 0) continue;
+  return f;
 }
 
 /* t[name] = c for the table at index t. */
@@ -33,7 +52,8 @@ static void set(lua_State *L, int t, const char *name, lua_CFunction c) {
 /* Globals and methods; own gets the globals, too, as they were. */
 void lt_functions_open(lua_State *L, int globals, int methods, int own) {
   const lt_function *f, *real;
-  for (size_t i = 0; (f = lt_function_at(i)) != NULL; i++) {
+  walk w = {0, NULL};
+  while ((f = next(&w)) != NULL) {
     real = f->alias ? lt_function_find(f->alias) : f;
     if (real->kind & LT_GLOBAL) {
       set(L, globals, f->name, real->call);
@@ -58,8 +78,9 @@ static void set_kind(lua_State *L, const char *key, int on) {
 int lt_functions_list(lua_State *L) {
   const lt_function *f;
   lua_Integer n = 0;
+  walk w = {0, NULL};
   lua_newtable(L);
-  for (size_t i = 0; (f = lt_function_at(i)) != NULL; i++) {
+  while ((f = next(&w)) != NULL) {
     int kind = f->alias ? lt_function_find(f->alias)->kind : f->kind;
     if (!kind) continue; /* has a name for errors only */
     lua_createtable(L, 0, 8);

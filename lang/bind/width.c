@@ -106,7 +106,11 @@ static void fold_line(const char *line, size_t n, int width, int hang,
 }
 
 void lt_fold(const char *text, int hang, FILE *out) {
-  int width = lt_line_width(out);
+  lt_fold_for(text, hang, out, out);
+}
+
+void lt_fold_for(const char *text, int hang, FILE *screen, FILE *out) {
+  int width = lt_line_width(screen);
   while (*text) {
     size_t n = strcspn(text, "\n");
     fold_line(text, n, width, hang, out);

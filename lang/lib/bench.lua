@@ -282,10 +282,9 @@ local function make_rows(jobs, options)
   return rows, used
 end
 
-local function notes_of(rows)
-  local notes, first_of = {}, {}
+local function notes_of(rows, extended)
+  local notes, first_of = screen.notes_of(rows, extended), {}
   for _, r in ipairs(rows) do
-    for _, n in ipairs(screen.notes_of(r)) do notes[#notes + 1] = n end
     local other = first_of[r.group]
     local d = other and difference(other.result, r.result)
     if d then
@@ -420,7 +419,7 @@ local function measured(options)
     title = table.concat(names, ", "), before = before },
     { __tostring = screen.text_of })
   result.clock = measure(rows, o)
-  result.notes = notes_of(rows)
+  result.notes = notes_of(rows, o.extended)
   if before then compare(result) end
   result.regressions = regressions(result)
   for _, r in ipairs(rows) do r.result, r.turns, r.env, r.between = nil end

@@ -73,33 +73,49 @@ end
 local UNSURE = 0.05 -- half of an interval that is worth a note
 local MATTER = 1.5  -- outliers that make the deviation so much larger, too
 
-local function outlier_note(r)
-  local s = r.stats
-  if s.outliers == 0 or s.deviation_all < MATTER * s.deviation
-    or s.deviation_all < UNSURE then
-    return nil
-  end
-  return ("%s of %s samples of %s were outliers, up to %s: in the average, "
-    .. "not in the deviation"):format(grouped(s.outliers), grouped(s.samples),
-    r.name, time_text(s.max))
-end
+-- What is worth telling of a row, by kind: one note for all rows that have it.
+-- text(r): what stands behind the row's name, or nil; detail: with -x only.
+local KINDS = {
+  { lead = "noisy: the median may be off; measure longer, or when the machine "
+    .. "is quiet", text = function(r)
+    if stats.width(r.stats) > UNSURE then return percent(stats.width(r.stats)) end
+  end },
+  { lead = "outliers, in the average, not in the deviation", text = function(r)
+    local s = r.stats
+    if s.outliers == 0 or s.deviation_all < MATTER * s.deviation
+      or s.deviation_all < UNSURE then
+      return nil
+    end
+    return ("%s of %s samples, up to %s"):format(grouped(s.outliers),
+      grouped(s.samples), time_text(s.max))
+  end },
+  { lead = "the first run took longer, and is not counted", detail = true,
+    text = function(r)
+    if r.first > 20 * r.each and r.first > 1e-3 then
+      return time_text(r.first)
+    end
+  end },
+  { lead = "very fast: a sample is several calls", detail = true,
+    text = function(r)
+    if r.reps > 1 then return ("%d calls"):format(r.reps) end
+  end },
+}
 
--- Sentences about one row.
-function screen.notes_of(r)
+-- Sentences about the rows; extended: with the details.
+function screen.notes_of(rows, extended)
   local notes = {}
-  local function note(...) notes[#notes + 1] = string.format(...) end
-  if r.first > 20 * r.each and r.first > 1e-3 then
-    note("the first run of %s took %s (not counted)", r.name,
-      time_text(r.first))
-  end
-  if r.reps > 1 then
-    note("%s is very fast, %d calls per sample", r.name, r.reps)
-  end
-  local outliers = outlier_note(r)
-  if outliers then note("%s", outliers) end
-  if stats.width(r.stats) > UNSURE then
-    note("%s is noisy: its median may be off by %s; measure longer, or when "
-      .. "the machine is quiet", r.name, percent(stats.width(r.stats)))
+  for _, kind in ipairs(KINDS) do
+    local parts = {}
+    for _, r in ipairs((extended or not kind.detail) and rows or {}) do
+      local text = kind.text(r)
+      if text then
+        parts[#parts + 1] = (#rows > 1 and r.name .. " " or "") .. text
+      end
+    end
+    if #parts > 0 then
+      notes[#notes + 1] = ("%s (%s)"):format(kind.lead,
+        table.concat(parts, "; "))
+    end
   end
   return notes
 end
@@ -127,33 +143,83 @@ local function head_line(result)
     o.warmup, o.time, time_text(result.clock))
 end
 
-local function row_line(r, width, unit)
-  local s = r.stats
-  unit = unit or unit_of(s.median)
-  return table.concat({ pad_right(r.name, width),
-    pad_left(count_text(1 / s.median), 10),
-    pad_left(time_text(s.mean, unit), 11),
-    pad_left(percent(s.deviation), 11), pad_left(time_text(s.median, unit), 11),
-    pad_left(percent(stats.width(s)), 8), pad_left(time_text(s.p99, unit), 11),
-    pad_left(("%g"):format(r.work.kernels), 9) })
+-- ---- columns ---------------------------------------------------------------
+-- Each: its title, its width, what it says of a row, and when it is left out of
+-- a window that is too narrow: 1 first; without a number never.
+
+local PLAIN = {
+  { "ips", 10, function(r) return count_text(1 / r.stats.median) end, 3 },
+  { "average", 11, function(r, u) return time_text(r.stats.mean, u) end, 6 },
+  { "deviation", 11, function(r) return percent(r.stats.deviation) end, 2 },
+  { "median", 11, function(r, u) return time_text(r.stats.median, u) end },
+  { "95 %", 8, function(r) return percent(stats.width(r.stats)) end, 5 },
+  { "99th %", 11, function(r, u) return time_text(r.stats.p99, u) end, 1 },
+  { "kernels", 9, function(r) return ("%g"):format(r.work.kernels) end, 4 },
+}
+
+local EXTENDED = {
+  { "minimum", 11, function(r, u) return time_text(r.stats.min, u) end },
+  { "maximum", 11, function(r, _, u) return time_text(r.stats.max, u) end, 6 },
+  { "samples", 9, function(r) return ("%d"):format(r.stats.samples) end, 7 },
+  { "outliers", 10, function(r) return ("%d"):format(r.stats.outliers) end, 5 },
+  { "allocated", 11, function(r) return bytes_text(r.work.bytes_allocated) end,
+    4 },
+  { "moved", 8, function(r) return bytes_text(r.work.bytes_moved) end, 3 },
+  { "hits", 6, function(r) return ("%g"):format(r.work.plan_hits) end, 1 },
+  { "misses", 8, function(r) return ("%g"):format(r.work.plan_misses) end, 2 },
+}
+
+-- The columns that fit into so much room.
+local function fitting(columns, room)
+  local kept, used = table.move(columns, 1, #columns, 1, {}), 0
+  for _, c in ipairs(kept) do used = used + c[2] end
+  for turn = 1, #columns do
+    for i, c in ipairs(kept) do
+      if used > room and c[4] == turn then
+        used = used - c[2]
+        table.remove(kept, i)
+        break
+      end
+    end
+  end
+  return kept, used
 end
 
-local function extended_line(r, width, options_unit)
-  local s, w = r.stats, r.work
-  local unit = options_unit or unit_of(s.median)
-  return table.concat({ pad_right(r.name, width),
-    pad_left(time_text(s.min, unit), 11),
-    pad_left(time_text(s.max, options_unit), 11),
-    pad_left(("%d"):format(s.samples), 9),
-    pad_left(("%d"):format(s.outliers), 10),
-    pad_left(bytes_text(w.bytes_allocated), 11),
-    pad_left(bytes_text(w.bytes_moved), 8),
-    pad_left(("%g"):format(w.plan_hits), 6),
-    pad_left(("%g"):format(w.plan_misses), 8) })
+-- Appends the lines of a table. A name that leaves no room for the columns that
+-- are never left out stands on a line of its own.
+local function add_table(lines, columns, rows, width, result)
+  local kept, used = fitting(columns, result.width - width)
+  local apart = width + used > result.width
+  if apart then kept = fitting(columns, result.width - 2) end
+  local function add(name, cell)
+    if apart then lines[#lines + 1] = name end
+    local parts = { apart and "  " or pad_right(name, width) }
+    for i, c in ipairs(kept) do parts[i + 1] = pad_left(cell(c), c[2]) end
+    lines[#lines + 1] = table.concat(parts)
+  end
+  add("Name", function(c) return c[1] end)
+  for _, r in ipairs(rows) do
+    local unit = result.options.unit or unit_of(r.stats.median)
+    add(r.name, function(c) return c[3](r, unit, result.options.unit) end)
+  end
+end
+
+-- Appends a text, divided between words where it is too long for the window.
+local function add_text(lines, text, width)
+  local line = ""
+  for blank, word in text:gmatch("( *)([^ ]+)") do
+    local longer = line .. blank .. word
+    if line ~= "" and (utf8.len(longer) or #longer) > width then
+      lines[#lines + 1] = line
+      longer = "  " .. word
+    end
+    line = longer
+  end
+  lines[#lines + 1] = line
 end
 
 -- By medians, which a machine that is busy now and then moves least.
-local function comparison(lines, rows, width)
+local function comparison(lines, rows, width, most)
   local best = rows[1]
   lines[#lines + 1] = ""
   lines[#lines + 1] = "Comparison:"
@@ -165,7 +231,7 @@ local function comparison(lines, rows, width)
         r.stats.median / best.stats.median,
         time_text(r.stats.median - best.stats.median))
     end
-    lines[#lines + 1] = text
+    add_text(lines, text, most)
   end
 end
 
@@ -175,38 +241,33 @@ function screen.change_text(c)
     c.high * 100)
 end
 
-local function add_changes(lines, result, rows, width)
+local function add_changes(lines, result, rows, width, most)
   if not result.before then return end
   lines[#lines + 1] = ""
   lines[#lines + 1] = ("Against %s:"):format(result.options.vs)
   for _, r in ipairs(rows) do
-    lines[#lines + 1] = pad_right(r.name, width) .. (r.change
+    add_text(lines, pad_right(r.name, width) .. (r.change
       and pad_left(screen.change_text(r.change), 26) .. "  " .. r.change.verdict
-      or "  was not measured then")
+      or "  was not measured then"), most)
   end
 end
 
--- The whole table, fastest first.
+-- The whole table, fastest first; off a terminal its lines are whole.
 function screen.text_of(result)
   local rows = table.move(result.rows, 1, #result.rows, 1, {})
   table.sort(rows, function(a, b) return a.stats.median < b.stats.median end)
-  local width, unit = widest(rows, "Name"), result.options.unit
-  local lines = { head_line(result), pad_right("Name", width)
-    .. "       ips    average  deviation     median    95 %     99th %  kernels" }
-  for _, r in ipairs(rows) do
-    lines[#lines + 1] = row_line(r, width, unit)
-  end
+  local width, lines = widest(rows, "Name"), {}
+  local most = core.line_width() or math.huge
+  local sheet = { width = most, options = result.options }
+  add_text(lines, head_line(result), most)
+  add_table(lines, PLAIN, rows, width, sheet)
   if result.options.extended then
     lines[#lines + 1] = ""
-    lines[#lines + 1] = pad_right("Name", width) .. "    minimum    maximum"
-      .. "  samples  outliers  allocated   moved  hits  misses"
-    for _, r in ipairs(rows) do
-      lines[#lines + 1] = extended_line(r, width, unit)
-    end
+    add_table(lines, EXTENDED, rows, width, sheet)
   end
-  if #rows > 1 then comparison(lines, rows, width) end
-  add_changes(lines, result, rows, width)
-  for _, n in ipairs(result.notes) do lines[#lines + 1] = "note: " .. n end
+  if #rows > 1 then comparison(lines, rows, width, most) end
+  add_changes(lines, result, rows, width, most)
+  for _, n in ipairs(result.notes) do add_text(lines, "note: " .. n, most) end
   return table.concat(lines, "\n")
 end
 

@@ -387,70 +387,36 @@ end
 
 -- ---- :stats ----------------------------------------------------------------
 
---- tsh.stats(x): what the elements of a tensor are like: a table with count,
---- nan, inf and zeros (how many there are), and min, mean, max, std of those
---- that are finite; nil where there are none.
---- Example: tsh.stats(tensor{1.0, 2.0, 3.0}).mean --> 2.0
-function twins.stats(x)
-  if not core.is_tensor(x) then
-    core.fail("stats: takes a tensor, got " .. core.kind(x))
-  end
-  local count = core.count(x)
-  x = x:reshape(count):detach()
-  if x.dtype == "bool" then x = x:to("i64") end
-  local wide = x:to("f64")
-  local good = wide:isfinite()
-  local n = good:sum()
-  local mean = where(good, wide, 0):sum() / n
-  local off = where(good, wide - mean, 0)
-  local found = { nan = wide:isnan():sum(), inf = wide:isinf():sum(),
-    zeros = x:eq(0):sum(), finite = n, mean = mean,
-    std = ((off * off):sum() / (n - 1)):sqrt() }
-  if count > 0 then
-    found.min = where(good, wide, math.huge):min()
-    found.max = where(good, wide, -math.huge):max()
-  end
-  local r = { count = count }
-  for k, v in pairs(found) do r[k] = v:item() end -- order-free
-  local whole = not x.dtype:find("f")
-  for _, k in ipairs { "min", "max" } do
-    if r.finite == 0 then r[k] = nil end
-    -- Beyond 2^53 the way through f64 would show another integer.
-    if whole and r[k] then r[k] = x[k](x):item() end
-  end
-  if r.finite == 0 then r.mean = nil end
-  if r.finite < 2 then r.std = nil end
-  return r
-end
+twins.stats = function(...) return require("tsh.stats").stats(...) end
 
 function command.stats(rest)
   local f = load_expression("stats", need("stats", rest, "an expression"))
-  for _, x in ipairs({ f() }) do
-    local r = twins.stats(x)
-    local rows = { {}, {} }
-    for i, k in ipairs { "count", "min", "mean", "max", "std", "nan", "inf",
-      "zeros" } do
-      rows[1][i] = k:upper()
-      rows[2][i] = not r[k] and "-" or math.type(r[k]) == "integer"
-        and tostring(r[k]) or ("%.6g"):format(r[k])
-    end
-    print_table(rows)
-  end
+  require("tsh.stats").print(table.pack(f()))
 end
 
 -- ---- :apropos, :load -------------------------------------------------------
 
---- tsh.apropos(word): names whose help mentions the word, and what has it
---- as its name in NumPy or PyTorch: a list of {name,
---- first line}.
+--- tsh.apropos(word): functions, commands of a session, settings, topics of
+--- the guide and functions of Lua that mention the word, and what has it as its
+--- name in NumPy or PyTorch: a list of {name, first line}.
 --- Example: for _, e in ipairs(tsh.apropos("norm")) do print(e[1]) end
 function twins.apropos(word)
   local found = {}
   word = word:lower()
-  for _, e in ipairs(core.documented()) do
-    if (e[1] .. " " .. e[2]):lower():find(word, 1, true) then
-      found[#found + 1] = e
+  -- more: what is searched, too, and not shown
+  local function look(name, text, more)
+    if (name .. " " .. text .. " " .. (more or "")):lower():find(word, 1, true)
+    then
+      found[#found + 1] = { name, text }
     end
+  end
+  for _, e in ipairs(core.documented()) do look(e[1], e[2]) end
+  for _, e in ipairs(core.commands()) do look(e[1], e[2]) end
+  for _, e in ipairs(core.lua_names()) do look(e[1], e[2]) end
+  for _, e in ipairs(core.topics()) do look(table.unpack(e)) end
+  for _, s in ipairs(core.settings()) do
+    look(s.name, ":set, " .. s.doc, "setting " .. (s.name:find("^print")
+      and "format" or ""))
   end
   for _, e in ipairs(core.synonyms()) do
     if e[1]:lower():find(word, 1, true) then found[#found + 1] = e end
@@ -461,7 +427,9 @@ end
 
 function command.apropos(rest)
   local found = twins.apropos(need("apropos", rest, "a word"))
-  if #found == 0 then core.fail(("nothing about '%s'"):format(rest)) end
+  if #found == 0 then
+    core.fail(("nothing about '%s'"):format(rest), ":help language lists topics")
+  end
   local rows = {}
   for i, e in ipairs(found) do
     rows[i] = { e[1], #e[2] > 56 and e[2]:sub(1, 53) .. "..." or e[2] }

@@ -5,6 +5,11 @@ local core = require "tsh.core"
 local args = require "tsh.args"
 local files = require "tsh.files"
 
+--- data: rows of samples, which files give (read does it, too), which are cut
+--- in two, and walked through in batches.
+--- Example: images, labels, n = rand(10, 4), randint(1, 3, 10), 0;
+---   for x, y in data.batches(images, labels, 4, 1) do n = n + #x end;
+---   n --> 10
 local data = {}
 
 -- ---- shuffles --------------------------------------------------------------

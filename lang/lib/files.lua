@@ -70,7 +70,8 @@ local function flatten(who, t, prefix, above, out)
   end
   if type(t) ~= "table" then
     core.fail(("%s: '%s' is %s, which is no tensor"):format(who, prefix,
-      core.kind(t)), "tensor(x) of a number; texts go into {metadata={...}}")
+      core.kind(t)), type(t) == "number" and ("%s is a number: write tensor(%s)")
+      :format(prefix, t) or "texts and numbers go into {metadata={...}}")
   end
   if above[t] then
     core.fail(("%s: a table contains itself at '%s'"):format(who,
@@ -126,11 +127,31 @@ end
 
 -- ---- formats ---------------------------------------------------------------
 
+-- The names in a line, the first ones of many.
+local function some_names(names)
+  local most = 12
+  return table.concat(names, ", ", 1, math.min(#names, most))
+    .. (#names > most and ", ..." or "")
+end
+
+-- A name may have blanks, between which core.nearest would divide it.
+local function like_names(names, k)
+  local joined = table.concat(names, "\n"):gsub(" ", "\r"):gsub("\n", " ")
+  local near = core.nearest(k:gsub(" ", "\r"), joined)
+  return near and ("did you mean '%s'?"):format((near:gsub("\r", " ")))
+end
+
 -- names[2] is the second column's name; names.price is the column called so.
-local function with_columns(names)
+-- Another name is an error: as nil it would make an index that takes all.
+local function with_columns(who, names)
   local at = {}
   for i = #names, 1, -1 do at[names[i]] = i end
-  return setmetatable(names, { __index = at })
+  return setmetatable(names, { __index = function(_, k)
+    local i = at[k]
+    if i or type(k) ~= "string" then return i end
+    core.fail(("%s: no column '%s' (%s)"):format(who, k, some_names(names)),
+      like_names(names, k))
+  end })
 end
 
 local function take_csv(who, file, o, path)
@@ -140,7 +161,7 @@ local function take_csv(who, file, o, path)
   end
   local x, y, header = core.file_table(who, file, path, o.labels == true,
     o.header, o.dtype, o.device)
-  if header then with_columns(header) end
+  if header then with_columns(who, header) end
   if y then return x, labels_from_one(y), header end
   if not header then return x end
   return x, header
@@ -149,7 +170,7 @@ end
 local function take_json(who, file, o)
   local x, names = core.file_array(who, file, o.dtype, o.device)
   if not names then return x end
-  return x, with_columns(names)
+  return x, with_columns(who, names)
 end
 
 local function take_one(who, file, o)
@@ -180,8 +201,14 @@ local function take_all(who, file, o, path)
   return result
 end
 
+-- A table of tensors, and its metadata where there are any.
+local function with_notes(result, notes)
+  if next(notes) then return result, notes end -- order-free
+  return result
+end
+
 local function take_safetensors(who, file, o, path)
-  return take_all(who, file, o, path), core.file_notes(file)
+  return with_notes(take_all(who, file, o, path), core.file_notes(file))
 end
 
 -- A model in several files, which an index names.
@@ -208,7 +235,7 @@ local function take_index(who, file, o, path)
     for k, v in pairs(core.file_notes(part)) do notes[k] = v end -- order-free
     core.file_close(part)
   end
-  return result, notes
+  return with_notes(result, notes)
 end
 
 local takers = { csv = take_csv, idx = take_idx, npy = take_one,
@@ -254,14 +281,15 @@ end
 --- t.layers[1].w; a part that is a whole number is an integer key. flat=true
 --- keeps the names. Of a model in several files, read the index that names
 --- them, model.safetensors.index.json. The second result of safetensors is its metadata, a table
---- of strings. skip=true leaves out what has a dtype that tsh has not.
+--- of strings; where it has none there is no second result. skip=true leaves out what has a dtype that tsh has not.
 --- csv: [rows, columns], i64 when every field is an integer like -12, else f32,
 --- or dtype; and the array of names when the file begins with a line in which no
 --- field is a number. header=true: that line has names whatever they are,
 --- header=false: it has none. Separators are comma, semicolon, tab or blanks; an
 --- empty field is nan. labels=true: the last column, whole numbers, is a second
 --- tensor i64 [rows], labels 0, 1, ... become 1, 2, ..., and the others are f32.
---- names.price is the number of the column of that name: x[{{}, names.price}].
+--- names.price is the number of the column of that name: x[{{}, names.price}];
+--- a name that no column has is an error.
 --- json: a list of numbers, of lists, or of objects of numbers, whose fields
 --- are columns in the order of their names, the second result. Values one after
 --- the other, as on the lines of a jsonl, are rows. i64 when all are whole, else

@@ -6,6 +6,7 @@
 local core = require "tsh.core"
 local rules = require "tsh.rules"
 local tree = require("tsh.tree").tree
+local instead_of_floats = require("tsh.tree").instead_of_floats
 
 local walk_back, walk_give = core.walk_back, core.walk_give
 
@@ -69,15 +70,9 @@ end
 
 -- The argument has no float tensor: says what it has instead.
 local function fail_argument(name, argument, n)
-  local found
-  tree.each(argument, function(leaf, path)
-    found = found or (path == "" and describe(leaf)
-      or ("a table without float tensors, %s is %s"):format(path,
-      describe(leaf)))
-  end)
+  local found, hint = instead_of_floats(argument)
   core.fail(("%s: argument %d is %s; gradients exist for %s"):format(name, n,
-    found or (type(argument) == "table" and "a table without tensors"
-    or type(argument)), sorted_names(FLOAT)), found and 'x:cast("f32")' or nil)
+    found, sorted_names(FLOAT)), hint)
 end
 
 -- The float tensors of argument n, each as a tensor of its own, so that a use

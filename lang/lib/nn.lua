@@ -7,6 +7,12 @@ local checks = require "tsh.checks"
 local kinds = require "tsh.kinds"
 local init = require "tsh.init"
 
+--- nn: a network is a spec, a plain table that nn.linear and others make.
+--- nn.init gives its parameters, nn.forward computes, nn.describe shows sizes. A
+--- loss, value_and_grad and an optimizer of optim train it.
+--- Example: net = nn.sequence{nn.linear(2, 8), nn.relu, nn.linear(8, 1)};
+---   params = nn.init(net, 42);
+---   nn.forward(net, params, ones(4, 2)).shape --> [4,1]
 local nn = {}
 
 for _, file in ipairs { "tsh.layers", "tsh.norms", "tsh.loss",

@@ -9,6 +9,16 @@ local half = require "tsh.half"
 local tree = require("tsh.tree").tree
 local map = core.map
 
+--- optim: an optimizer has settings only: opt.init(params) gives a state,
+--- opt.step(params, grads, state) new parameters and a new state.
+--- Example: opt, params = optim.adam{lr = 0.1}, {w = zeros(2)};
+---   loss = value_and_grad(function(p) return sum((p.w - 3) ^ 2) end);
+---   state = opt.init(params);
+---   for i = 1, 200 do
+---     value, grads = loss(params);
+---     params, state = opt.step(params, grads, state)
+---   end;
+---   round(params.w) --> 3 3
 local optim = {}
 
 local inf = math.huge
@@ -23,6 +33,16 @@ local function filled(params, value)
       and core.full(p.shape:table(), value, p.dtype, p.device)
   end
   return restore(leaves)
+end
+
+-- Nothing to optimize is a mistake: a number where a tensor was meant.
+local function check_params(name, params)
+  for _, p in ipairs(tree.leaves(params)) do
+    if checks.is_float(p) then return end
+  end
+  local found, hint = require("tsh.tree").instead_of_floats(params)
+  core.fail(("%s: the parameters are %s, not float tensors"):format(name,
+    found), hint)
 end
 
 -- How many steps were made: as PyTorch has it, f32, on the parameters' device.
@@ -156,6 +176,7 @@ local function optimizer(name, lr, fields, step, first)
   step = in_f32(step)
 
   function opt.init(params)
+    check_params(name, params)
     local state = {}
     for field in fields:gmatch("%S+") do
       if field == "step" then

@@ -4,6 +4,10 @@
 local core = require "tsh.core"
 local checks = require "tsh.checks"
 
+--- schedule: rates that change from step to step: opt.step(params, grads, state,
+--- rate(i)).
+--- Example: rate = schedule.warm_up(4, schedule.cosine{lr = 0.1, steps = 100});
+---   rate(1), rate(4) --> 0.025 0.1
 local schedule = {}
 
 -- Steps before this one.

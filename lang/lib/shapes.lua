@@ -26,7 +26,18 @@ local function leave(code)
   core.check_stop("os.exit(" .. (code == nil and "" or tostring(code)) .. ")")
 end
 
+-- Whether the script has printed, which is not shown.
+local printed = false
+
+local function noted(f)
+  return function(...)
+    printed = true
+    return f(...)
+  end
+end
+
 local function prepare()
+  core.globals().print, io.write = noted(print), noted(io.write)
   local open, output = io.open, io.output
   io.open = open_only(open)
   io.output = function(to)
@@ -212,6 +223,9 @@ local function write_report(r, errors, out)
   row("peak memory", count_text(r.bytes_peak, "B") .. (more
     and (", more than the %s of %s"):format(count_text(r.memory, "B"),
     r.device) or ""))
+  if r.muted and printed then
+    row("its output", "not shown; tsh -v check shows it")
+  end
 end
 
 local function write_json(r, list)

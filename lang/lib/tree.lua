@@ -5,6 +5,9 @@
 -- see the leaves alike. What is neither table nor tensor is no leaf.
 local core = require "tsh.core"
 
+--- tree: nested tables of tensors, as parameters and gradients are.
+--- Example: params = {w = ones(2, 3), b = ones(3)};
+---   tree.count(tree.map(function(p) return p * 2 end, params)) --> 9
 local tree = {}
 
 local DEEP = 100 -- tables in tables, before one is sought that holds itself
@@ -151,4 +154,35 @@ function tree.map(f, t, ...)
   return build(t, values)
 end
 
-return { tree = tree, sorted_keys = sorted_keys }
+local function describe(t)
+  return ("%s[%s]"):format(t.dtype, table.concat(t.shape:table(), ","))
+end
+
+-- The first number in a table, and its path.
+local function first_number(t, path, above)
+  if type(t) == "number" then return t, path end
+  if type(t) ~= "table" or above[t] then return nil end
+  above[t] = true
+  for _, k in ipairs(sorted_keys(t, path)) do
+    local n, at = first_number(t[k], child_path(path, k), above)
+    if n then return n, at end
+  end
+end
+
+-- What t is, which was to hold float tensors and does not; and a hint.
+local function instead_of_floats(t)
+  local found
+  tree.each(t, function(leaf, path)
+    found = found or (path == "" and describe(leaf)
+      or ("a table without float tensors, %s is %s"):format(path,
+      describe(leaf)))
+  end)
+  if found then return found, 'x:cast("f32")' end
+  local n, path = first_number(t, "", {})
+  local hint = n and ("%swrite tensor(%s)"):format(path == "" and ""
+    or path .. " is a number: ", n + 0.0)
+  return type(t) == "table" and "a table without tensors" or core.kind(t), hint
+end
+
+return { tree = tree, sorted_keys = sorted_keys,
+  instead_of_floats = instead_of_floats }

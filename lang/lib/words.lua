@@ -235,7 +235,8 @@ local function bench_file(path)
   if type(job) == "string" then job = { job } end
   if type(job) == "table" and #job > 0 then return job end
   core.fail(("bench: %s returns %s"):format(path, core.kind(job)),
-    'it should end with: return {"softmax(x)"}')
+    'it sets globals, and ends with what is measured: return {"softmax(x)", '
+    .. '"exp(x)"}, or a table as tsh.bench takes it')
 end
 
 function word.bench(...)

@@ -42,7 +42,7 @@ room() {
 
 shopt -s extglob
 room shell 'lt.h' 'readline/*'
-room lang/bind '@(plan.h|file.h|lua.h|lauxlib.h|lualib.h|embedded.inc)' \
+room lang/bind '@(plan.h|file.h|lua.h|lauxlib.h|lualib.h|embedded.inc|guide.inc)' \
   '@(lua|lauxlib|lualib).h'
 room lang/file 'plan.h'
 room lang/plan '@(dev|tsh_plugin).h'

@@ -143,4 +143,27 @@ case("globals", "measuring leaves no names and no values changed", function()
   eq(g, { 1.0, 2.0 })
 end)
 
+case("notes", "one for each kind, with all rows that have it", function()
+  local screen = require "tsh.bench_table"
+  local function row(name, o)
+    return { name = name, first = o.first or 0, each = 1e-6, reps = o.reps or 1,
+      stats = { low = 1 - (o.off or 0), high = 1 + (o.off or 0), median = 1,
+        outliers = o.outliers or 0, samples = 100, max = 2, deviation = 0.01,
+        deviation_all = o.outliers and 0.5 or 0.01 } }
+  end
+  local quiet = row("quiet", {})
+  eq(#screen.notes_of({ quiet }), 0)
+  local a = row("a", { first = 1, reps = 7, off = 0.5, outliers = 3 })
+  local b = row("b", { first = 2, reps = 9, off = 0.25, outliers = 4 })
+  local short = screen.notes_of({ a, quiet, b })
+  eq(#short, 2)
+  check(short[1]:find("^noisy: .*%(a .*50%.0%%; b .*25%.0%%%)$"), short[1])
+  check(short[2]:find("%(a 3 of 100 samples, up to 2%.00 s; b 4 of"), short[2])
+  local all = screen.notes_of({ a, quiet, b }, true)
+  eq(#all, 4)
+  check(all[3]:find("(a 1.00 s; b 2.00 s)", 1, true), all[3])
+  check(all[4]:find("(a 7 calls; b 9 calls)", 1, true), all[4])
+  check(screen.notes_of({ a })[1]:find("%([^ ]*50%.0%%%)$"), "one has no name")
+end)
+
 done()

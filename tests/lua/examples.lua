@@ -174,5 +174,28 @@ case("library", "each function of the library has a true example", function()
   check(n > 130, n)
 end)
 
+case("modules", "each module has an example that runs", function()
+  local program, n = os.getenv("TSH"), 0
+  for path in io.popen("ls '" .. here .. "../../lang/lib/'*.lua"):lines() do
+    local name = path:match("([^/]+)%.lua$")
+    local first = io.lines(path)()
+    if first == "-- names: " .. name and type(_G[name]) == "table" then
+      local found
+      each_block(path, function(head, example)
+        if head:find("^" .. name .. ": ") then found = example end
+      end)
+      check(found, name .. " has an example")
+      run_example(found)
+      n = n + 1
+      if program then
+        local text = io.popen(program .. " help " .. name):read("a")
+        check(text:find("Example: ", 1, true), name)
+        check(text:find("\n" .. name .. "%.%a"), name .. " lists functions")
+      end
+    end
+  end
+  eq(n, 5, "nn optim data schedule tree")
+end)
+
 os.execute("rm -rf '" .. folder .. "'")
 done()

@@ -111,6 +111,9 @@ case("errors", "no single float, no float leaf, no function", function()
   fails(function() grad(sum) { n = tensor({ 1 }, "i64") } end,
     "without float tensors, n is i64%[1%]")
   fails(function() grad(sum) { "x" } end, "a table without tensors")
+  fails(function() grad(sum) { a = 1.0 } end,
+    "a is a number: write tensor%(1%.0%)")
+  fails(function() grad(sum)(2) end, "is a number;.*write tensor%(2%.0%)")
   fails(function() grad(3) end, "function")
   fails(function() grad(sum, 0) end, "argument 2")
   fails(function() grad(function() error("mine", 0) end)(x) end, "mine")

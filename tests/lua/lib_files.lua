@@ -141,7 +141,7 @@ case("tables", "names of nested tables, whole numbers are integer keys",
     same_tensor(back["01"], m["01"])
     -- "../x" has dots: it comes back nested, as every reader would have it.
     same_tensor(back[""][""]["/x"], m["../x"])
-    check(back.none == nil and next(notes) == nil)
+    check(back.none == nil and notes == nil)
     local flat = read(path, { flat = true })
     same_tensor(flat["layers.1.w"], m.layers[1].w)
     same_tensor(flat["../x"], m["../x"])
@@ -286,6 +286,57 @@ case("tables", "dtypes that tsh has not can be left out", function()
     fails(function() read(path) end, "F8_E8M0")
     eq(read(path, { skip = true }).y, { 7 })
     check(read(path, { skip = true }).x == nil)
+  end)
+end)
+
+case("tables", "numbers are named, with what to write", function()
+  with_path(".npz", function(path)
+    fails(function() write(path, { a = { b = 3.5 } }) end,
+      "'a.b' is a number, which is no tensor\n.*a%.b is a number: "
+      .. "write tensor%(3%.5%)")
+  end)
+end)
+
+case("tables", "without metadata read gives one value", function()
+  with_path(".safetensors", function(path)
+    write(path, { x = zeros(2) })
+    eq(select("#", read(path)), 1)
+    write(path, { x = zeros(2) }, { metadata = { k = "v" } })
+    eq(select(2, read(path)).k, "v")
+  end)
+end)
+
+case("columns", "a name that no column has is an error", function()
+  local function strict(names, who)
+    eq(names.weight, 2)
+    fails(function() return names.hieght end, who .. ": no column 'hieght' "
+      .. "%(height, weight, body mass%)\n.*did you mean 'height'")
+    fails(function() return names["body mas"] end, "mean 'body mass'")
+    fails(function() return names.zzz end, "no column 'zzz'")
+    check(names[4] == nil and names[0] == nil and #names == 3)
+    check(rawget(names, "zzz") == nil and next(names) == 1)
+    local n = 0
+    for k in pairs(names) do n = n + k end
+    for k in ipairs(names) do n = n + k end
+    eq(n, 12)
+    eq(table.concat(names, " "), "height weight body mass")
+  end
+  with_path(".csv", function(path)
+    put(path, "height,weight,body mass\n1,2,3\n4,5,6\n")
+    strict(select(2, read(path)), "read")
+    strict(select(2, data.csv(path)), "data%.csv")
+    strict(select(3, read(path, { labels = true })), "read")
+    local many = {}
+    for i = 1, 40 do many[i] = "c" .. i end
+    write(path, zeros(1, 40), { header = many })
+    local _, names = read(path)
+    fails(function() return names.d40 end, "c11, c12, %.%.%.%)")
+  end)
+  with_path(".json", function(path)
+    put(path, '[{"a": 1, "b": 2}, {"a": 3, "b": 4}]')
+    local _, names = read(path)
+    eq(names.b, 2)
+    fails(function() return names.A end, "no column 'A' %(a, b%)")
   end)
 end)
 

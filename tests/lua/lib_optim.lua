@@ -215,4 +215,20 @@ case("errors", "a gradient of another shape, or of no parameter", function()
   end
 end)
 
+case("init", "numbers, and what is no float, are no parameters", function()
+  for _, name in ipairs { "sgd", "adam", "adamw", "rmsprop", "adagrad" } do
+    local opt = optim[name] { lr = 0.1 }
+    fails(function() opt.init { a = 1.0, b = 0.0 } end, name
+      .. ": the parameters are a table without tensors, not float tensors\n"
+      .. ".*a is a number: write tensor%(1%.0%)")
+    fails(function() opt.init { l = { { w = 2 } } } end,
+      "l%[1%]%.w is a number: write tensor%(2%.0%)")
+    fails(function() opt.init { n = tensor { 1 } } end, "n is i64%[1%]")
+    fails(function() opt.init {} end, "without tensors")
+    fails(function() opt.init(2) end, "a number, not float tensors\n.*write "
+      .. "tensor%(2%.0%)")
+    check(opt.init { a = tensor(1.0), n = 7 })
+  end
+end)
+
 done()

@@ -285,6 +285,35 @@ case("stats", "numbers of the finite elements", function()
   eq(tsh.stats(tensor { true, false }).mean, 0.5)
 end)
 
+case("stats", "each column of a table, computed in one flush", function()
+  local x = tensor { { 1.0, 10.0, nan }, { 3.0, inf, nan }, { 8.0, 20.0, nan },
+    { 4.0, nan, nan } }
+  tsh.wait(x)
+  local before = tsh.counters().flushes
+  local s = tsh.stats(x, { "a", "b" })
+  eq(tsh.counters().flushes - before, 1)
+  eq(#s.columns, 3)
+  local a, b, c = table.unpack(s.columns)
+  -- 1 3 4 8: the mean is 4, squares off it 9 1 0 16, the median of four 3.5
+  eq({ a.count, a.nan, a.mean, a.min, a.median, a.max }, { 4, 0, 4, 1, 3.5, 8 })
+  near(a.std, (26 / 3) ^ 0.5)
+  eq({ b.count, b.nan, b.inf, b.mean, b.median }, { 4, 1, 1, 15, 15 })
+  eq({ c.count, c.nan }, { 4, 4 })
+  check(c.mean == nil and c.median == nil and c.min == nil and c.std == nil)
+  check(a.name == "a" and b.name == "b" and c.name == nil)
+  eq({ s.count, s.nan, s.median, s.max }, { 12, 5, 6, 20 })
+  before = tsh.counters().flushes
+  s = tsh.stats(tensor { { math.maxinteger, 1 }, { 5, 2 }, { 6, 9 } })
+  eq(tsh.counters().flushes - before, 1)
+  eq({ s.columns[1].min, s.columns[1].max, s.columns[2].median },
+    { 5, math.maxinteger, 2 })
+  for _, y in ipairs { zeros(2, 21), zeros(1, 3), zeros(9, 1), zeros(2, 2, 2),
+    zeros(0, 3) } do
+    check(tsh.stats(y).columns == nil)
+  end
+  check(tsh.stats(zeros(2, 20)).columns[20])
+end)
+
 -- ---- cost --------------------------------------------------------------------------
 
 case("cost", "a print computes what it shows, not the tensor", function()

@@ -4,6 +4,8 @@
 set -u
 # shellcheck source=tests/shell/_tests.sh
 . "$(dirname "$0")/_tests.sh"
+# shellcheck source=tests/shell/_mux.sh
+. "$(dirname "$0")/_mux.sh"
 cd "$dir" || exit 1
 unset XDG_STATE_HOME
 kept=$HOME/.local/state/tsh/bench
@@ -143,6 +145,9 @@ has 'a function cannot be moved' "$err" 'own is a function'
 echo 'x = 1' >none.lua
 run "$TSH" bench none.lua
 has 'it must return something' "$err" 'none.lua returns nil'
+has 'and is told what' "$err" 'return {"softmax(x)", "exp(x)"}'
+has 'which :help bench tells as well' "$(printf ':help bench\n' | "$TSH")" \
+  'tsh bench FILE, a script that sets globals and ends with what is'
 echo 'return {' >bad.lua
 run "$TSH" bench bad.lua
 is 'one that is no Lua' "$rc" 1
@@ -244,4 +249,18 @@ colon ':bench --nosuch 1 x'
 has 'an unknown option' "$err" "unknown option '--nosuch'"
 colon 'd = tsh.device();' ':bench --time 0.02 --warmup 0 --device cpu x + 1' 'd == tsh.device()'
 has 'the default device is what it was' "$out" true
+# ---- narrow windows ----
+mux_or_finish
+for columns in 100 80 60 40 24; do
+  open "$TSH -q; cat"
+  enter 'x = rand(1000);'
+  enter ':bench --time 0.02 --warmup 0 softmax(x), exp(x) + 1'
+  expect_part "a bench in $columns columns" 'Comparison:'
+  shows $'\ntsh>'
+  table=$(mux capture-pane -t "$name" -p -J -S -200 | sed -n '/^Name/,$p')
+  is "nothing is folded in $columns columns" \
+    "$(($(wc -L <<<"$table") <= columns))" 1
+  has "the median is there in $columns columns" "${table%%$'\n'[a-z]*}" median
+  key C-d
+done
 finish

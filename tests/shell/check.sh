@@ -10,6 +10,8 @@ cd "$dir" || exit 1
 # script NAME: its text comes from stdin.
 script() { cat >"$dir/$1"; }
 check() { run "$TSH" --no-plugins check "$@"; }
+# The same with what the script prints.
+shown() { run "$TSH" --no-plugins -v check "$@"; }
 first() { printf '%s\n' "${err%%$'\n'*}"; }
 # number KEY: of the report in the JSON of the last run.
 number() { sed -n "s/^ *\"$1\": \([0-9]*\),*$/\1/p" <<<"$out"; }
@@ -82,8 +84,13 @@ assert(x:sum():item() ~= 0)
 print(x)
 END
 check huge.lua
-gives 'what no machine could hold' 0 "$(printf '%s\n' 'f32[]' \
-  'f32[200000,200000]' 'huge.lua on cpu: no error')${out#*no error}"
+is 'what no machine could hold' "$rc$err/${out%%$'\n'*}" '0/huge.lua on cpu: no error'
+has 'its output is not shown' "$out" 'its output    not shown; tsh -v check shows it'
+shown huge.lua
+is 'but when it is asked for' "$(head -3 <<<"$out")" "$(printf '%s\n' 'f32[]' \
+  'f32[200000,200000]' 'huge.lua on cpu: no error')"
+lacks 'nor named then' "$out" 'its output'
+check huge.lua
 # x, x + 1 and the product, 200000^2 of 4 bytes each: more than any memory.
 has 'and how much that is' "$out" 'peak memory   480 GB, more than the'
 # 2 n^3 flops of the product are 16 P.
@@ -97,7 +104,7 @@ write("count.csv", w)
 io.open("count.txt", "w"):write("x"):close()
 print(c.kernels, c.programs, c.flushes)
 END
-check count.lua
+shown count.lua
 has 'no launch, no kernel compiled, every plan made' "$out" \
   "$(printf '0\t0\t50')"
 # Each step is one product in one launch: ones, product and w are 40000 bytes;
@@ -138,6 +145,8 @@ END
 check value.lua
 is 'an error of its own after that' "$rc $err" \
   '0 note: value.lua:6: stops here: it asks for values, which check does not compute'
+lacks 'what it got, which is no answer' "$out" nan
+shown value.lua
 has 'what it got' "$out" "$(printf 'nan\t1\tfalse\tf32[3]\ti64[3,1]')"
 has 'data are known' "$out" "$(printf 'i64[2,2]\n[[1, 3],\n [2, 4]]')"
 has 'it says so' "$out" 'no error, not checked to its end'
@@ -150,6 +159,7 @@ print(gradcheck(function(t) return sum(tanh(t)) end, randn(3):f64()))
 END
 check data.lua
 is 'shapes that depend on data' "$rc $err" '0 '
+shown data.lua
 has 'are those of the data' "$out" "$(printf 'i64[3]\ti64[7]\ti64[]')"
 echo 'assert(1 > 2, "one")' >own.lua
 check own.lua
@@ -223,7 +233,7 @@ is 'it needs a file' "$rc" 2
 check nothing.lua
 is 'that is there' "$rc" 2
 echo 'print(arg[1], ...)' >args.lua
-check args.lua a b
+shown args.lua a b
 has 'arguments' "$out" "$(printf 'a\ta\tb')"
 
 run "$TSH" -q <<'END'

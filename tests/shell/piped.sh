@@ -145,6 +145,16 @@ session ':set timing on\n1;\n'
 has 'the time of every entry' "$err" 'took 0.'
 session ':stats tensor{1.0, 3.0, 0/0}\n'
 has 'stats' "$out" '3      1    2     3    1.41421  1    0    0'
+printf 'height,weight\n1,2\n4,5\n2.5,\n' >"$dir/table.csv"
+session ':stats read("'"$dir"'/table.csv")\n'
+is 'stats of a table' "$(head -4 <<<"$out")" \
+  'COLUMN  COUNT  NAN  MEAN      STD  MIN  MEDIAN  MAX
+height      3    0   2.5      1.5    1     2.5    4
+weight      3    1   3.5  2.12132    2     3.5    5
+all         6    1   2.9  1.59687    1     2.5    5'
+session 'x, n = read("'"$dir"'/table.csv")\n:stats x\n:stats x, n\n'
+has 'without names the number' "$out" $'\n1           3    0   2.5'
+has 'with them' "$out" $'\nheight      3    0   2.5'
 session ':full arange(1200):view(60, 20) + 10000\n'
 lacks 'full leaves nothing out' "$out" '...'
 is 'and no line is wrapped' "$(wc -l <<<"$out")" 61

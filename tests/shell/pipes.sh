@@ -55,6 +55,13 @@ feed 'price,qty\n1.5,2\n2.5,4\n' -p stdin -p stdin_names \
   -p 'stdin[{{}, stdin_names.qty}]'
 gives 'csv with a header' 0 \
   $'f32[2,2]\n[[1.5000, 2.0000],\n [2.5000, 4.0000]]\n{"price", "qty"}\nf32[2] [2., 4.]'
+feed 'price,qty\n1.5,2\n' -p 'stdin[{{}, stdin_names.prise}]'
+refuses 'a column that is not there' 1 "read: no column 'prise' (price, qty)"
+has 'was meant otherwise' "$err" "did you mean 'price'?"
+printf 'price,qty\n1.5,2\n' >sales.csv
+run "$TSH" -I t=sales.csv -p t_names.qty -p 't[{{}, t_names.qtty}]'
+is 'the same of -I' "$rc/$out" 1/2
+has 'with its guess' "$err" "did you mean 'qty'?"
 feed '1\n2\n3\n' -p 'stdin:sum()' -p stdin_names
 gives 'csv of one column' 0 $'i64[] 6\nnil'
 run "$TSH" -p 'stdin:sum()' < <(seq 1000)

@@ -9,7 +9,7 @@ complete -c tsh -n __fish_is_first_arg -a doctor -d 'versions, drivers, plugins,
 complete -c tsh -n __fish_is_first_arg -a bench -d 'how long expressions take; bench --help lists the options'
 complete -c tsh -n __fish_is_first_arg -a plugin -d 'does a plugin keep to the ABI? runs tsh-conform on it'
 complete -c tsh -n __fish_is_first_arg -a completions -d 'print what a shell, or man, wants to read'
-complete -c tsh -n __fish_is_first_arg -a help -d 'this, or help on a function or command'
+complete -c tsh -n __fish_is_first_arg -a help -d 'this, or help on a function, a command or a topic: language lists them'
 complete -c tsh -s e -r -d 'run Lua code; may be repeated'
 complete -c tsh -s p -r -d 'print the values of an expression; may be repeated'
 complete -c tsh -s l -r -d 'first require a module, as the global MOD'
