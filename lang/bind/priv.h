@@ -218,6 +218,8 @@ int lt_site_source(lt *l, uint32_t site, char *text, size_t size);
 void lt_source_add(lt *l, const char *chunk, const char *text, size_t size);
 /* The same by chunk name as in lua_Debug.source. */
 int lt_source_line(lt *l, const char *chunk, int line, char *text, size_t size);
+/* All of it, owned; NULL when it is not known, or large. */
+char *lt_source_text(lt *l, const char *chunk);
 /* Is this lua_Debug.source a file of the embedded library? */
 int lt_source_is_library(const char *chunk);
 

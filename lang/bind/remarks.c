@@ -1,96 +1,16 @@
 /* remarks.c - notes after an entry of a session: what Lua allows, though it is
  * hardly meant. Only text and globals are looked at. */
-#include <ctype.h>
 #include <string.h>
-#include "session.h"
-
-/* ---- words of Lua ---------------------------------------------------------
- */
-
-typedef struct {
-  const char *at; /* what is left */
-  char text[64];  /* the last word: a name, a number, "..." for a string, or
-                     signs; cut short when it is longer */
-  int name, number;
-} words;
-
-static int is_name_char(char c) {
-  return isalnum((unsigned char)c) || c == '_';
-}
-
-/* Past the string or comment in brackets that begins at s, [[ or [==[, or NULL
- * when none does. */
-static const char *past_long(const char *s) {
-  char end[16];
-  size_t level = strspn(s + 1, "=");
-  const char *found;
-  if (*s != '[' || s[1 + level] != '[' || level > sizeof end - 3) return NULL;
-  end[0] = ']';
-  memset(end + 1, '=', level);
-  memcpy(end + 1 + level, "]", 2);
-  found = strstr(s, end);
-  return found ? found + level + 2 : s + strlen(s);
-}
-
-static const char *past_quoted(const char *s) {
-  char quote = *s++;
-  for (; *s && *s != quote; s++)
-    if (*s == '\\' && s[1]) s++;
-  return *s ? s + 1 : s;
-}
-
-static const char *past_blank(const char *s) {
-  for (;;) {
-    const char *past;
-    s += strspn(s, " \t\r\n");
-    if (strncmp(s, "--", 2) != 0) return s;
-    past = past_long(s + 2);
-    s = past ? past : s + strcspn(s, "\n");
-  }
-}
-
-static const char *past_signs(const char *s) {
-  static const char *const pairs[] = {"==", "~=", "<=", ">=", "//",
-                                      "::", "<<", ">>", "..", NULL};
-  for (int i = 0; pairs[i]; i++)
-    if (strncmp(s, pairs[i], 2) == 0) return s + 2;
-  return s + 1;
-}
-
-/* To the next word; 0 at the end. */
-static int next_word(words *w) {
-  const char *s = past_blank(w->at), *end = s, *past;
-  size_t n;
-  w->name = w->number = 0;
-  if (!*s) return 0;
-  if ((past = past_long(s)) || *s == '"' || *s == '\'') {
-    end = past ? past : past_quoted(s);
-    snprintf(w->text, sizeof w->text, "...");
-    w->at = end;
-    return 1;
-  }
-  w->number = isdigit((unsigned char)*s) != 0;
-  w->name = !w->number && is_name_char(*s);
-  if (w->name)
-    while (is_name_char(*end)) end++;
-  else if (w->number)
-    while (is_name_char(*end) || *end == '.') end++;
-  else
-    end = past_signs(s);
-  n = (size_t)(end - s);
-  snprintf(w->text, sizeof w->text, "%.*s", (int)n, s);
-  w->at = end;
-  return 1;
-}
+#include "tokens.h"
 
 /* ---- tensors in tests -----------------------------------------------------
  */
 
 /* Does the code say local NAME, for NAME or function(NAME)? */
 static int declares(const char *code, const char *name) {
-  words w = {.at = code};
+  lt_token w = {.at = code};
   char until = 0; /* within a list of names: what ends it */
-  while (next_word(&w)) {
+  while (lt_next_token(&w)) {
     if (until && w.name && strcmp(w.text, name) == 0) return 1;
     if (strcmp(w.text, "function") == 0)
       until = ')';
@@ -123,7 +43,7 @@ static int is_one_of(const char *text, const char *const *list) {
 
 /* Does a value that is not indexed, called or computed with end before this
  * word? */
-static int ends_value(const words *w) {
+static int ends_value(const lt_token *w) {
   static const char *const more[] = {".", ":", "[", "(", "{",  "+",  "-",
                                      "*", "/", "%", "^", "//", "..", NULL};
   return !is_one_of(w->text, more) && strcmp(w->text, "...") != 0;
@@ -142,9 +62,9 @@ static int is_equality(const char *text) {
 
 /* x == 1, of which Lua asks no tensor. at[0..3]: four words, the first of which
  * stands before. */
-static int note_equality(lua_State *L, const char *code, const words *at,
+static int note_equality(lua_State *L, const char *code, const lt_token *at,
                          FILE *err) {
-  const words *left = &at[1], *right = &at[3], *tensor;
+  const lt_token *left = &at[1], *right = &at[3], *tensor;
   int other;
   if (!is_equality(at[2].text)) return 0;
   tensor = left->name && tensor_dtype(L, left->text) ? left : right;
@@ -152,8 +72,8 @@ static int note_equality(lua_State *L, const char *code, const words *at,
   if (declares(code, tensor->text)) return 0;
   if (tensor == left && !begins_value(at[0].text)) return 0;
   if (tensor == right) {
-    words after = *right;
-    if (next_word(&after) && !ends_value(&after)) return 0;
+    lt_token after = *right;
+    if (lt_next_token(&after) && !ends_value(&after)) return 0;
   }
   other = tensor == left ? right->number : left->number;
   if (!other) return 0;
@@ -169,7 +89,7 @@ static int note_equality(lua_State *L, const char *code, const words *at,
 
 /* if mask then: a tensor is no boolean. Only for a bool: others may well be
  * asked whether they are there. */
-static int note_truth(lua_State *L, const char *code, const words *at,
+static int note_truth(lua_State *L, const char *code, const lt_token *at,
                       FILE *err) {
   static const char *const before[] = {"if",    "elseif", "while",
                                        "until", "not",    NULL};
@@ -196,7 +116,7 @@ static int is_plain_table(lua_State *L, const char *name) {
 }
 
 /* print(t), which gives an address. */
-static int note_print(lua_State *L, const char *code, const words *at,
+static int note_print(lua_State *L, const char *code, const lt_token *at,
                       FILE *err) {
   const char *name = at[2].text;
   if (strcmp(at[0].text, "print") != 0 || strcmp(at[1].text, "(") != 0 ||
@@ -216,12 +136,12 @@ static int note_tests(lua_State *L) {
   const remark *r = lua_touserdata(L, 1);
   const char *code = r->code;
   FILE *err = r->err;
-  words at[4] = {{.at = code}, {.at = code}, {.at = code}, {.at = code}};
+  lt_token at[4] = {{.at = code}, {.at = code}, {.at = code}, {.at = code}};
   int equality = 0, truth = 0, print = 0, more = 1;
   /* Words in front of the first and behind the last are empty. */
   for (int left = 3; more || left > 0;) {
-    words next = at[3];
-    more = next_word(&next);
+    lt_token next = at[3];
+    more = lt_next_token(&next);
     if (!more) {
       memset(next.text, 0, sizeof next.text);
       left--;
@@ -240,15 +160,15 @@ static int note_tests(lua_State *L) {
 
 /* `local x = 1` alone: the name is gone when the entry ends. */
 static void note_local(lt *l, const char *code, FILE *err) {
-  words w = {.at = code};
+  lt_token w = {.at = code};
   char name[sizeof w.text];
-  if (lt_session_of(l)->local_noted || !next_word(&w) ||
-      strcmp(w.text, "local") != 0 || !next_word(&w) || !w.name ||
+  if (lt_session_of(l)->local_noted || !lt_next_token(&w) ||
+      strcmp(w.text, "local") != 0 || !lt_next_token(&w) || !w.name ||
       strcmp(w.text, "function") == 0)
     return;
   memcpy(name, w.text, sizeof name);
   /* Used again in the same entry it has served. */
-  while (next_word(&w))
+  while (lt_next_token(&w))
     if (w.name && strcmp(w.text, name) == 0) return;
   lt_session_of(l)->local_noted = 1;
   fprintf(err, "note: '%s' is local to this entry; drop 'local' to keep it\n",

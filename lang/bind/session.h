@@ -63,6 +63,12 @@ int lt_note_callers(lua_State *L);
 /* Prints the error at the top of the stack as a screen. Never raises. */
 void lt_report(lt *l, int form, FILE *err);
 
+/* ---- habits.c ------------------------------------------------------------ */
+/* What a syntax error is in another language, and how it is written here.
+ * chunk: as in lua_Debug.source. 0: no idea. Never raises. */
+int lt_habit(lt *l, const char *chunk, int line, const char *message,
+             char *text, size_t size);
+
 /* ---- remarks.c ----------------------------------------------------------- */
 /* Notes on an entry that has run. Never raises. */
 void lt_remark(lt *l, const char *code, FILE *err);
