@@ -114,6 +114,8 @@ static int run_script(lt *l, const sh_args *a) {
   int rc;
   if (a->bare && access(a->script, F_OK) != 0 && strcmp(a->script, "-") != 0) {
     const char *near = sh_word_near(a->script);
+    if (strpbrk(a->script, "/."))
+      return sh_usage("no such file: %s", a->script);
     return sh_usage("no script and no command is called '%s'%s%s%s", a->script,
                     near ? " - did you mean " : "", near ? near : "",
                     near ? "?" : "");

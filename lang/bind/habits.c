@@ -228,22 +228,13 @@ static int is_slip(const char *typed, const char *word) {
          strcmp(typed + i + 2, word + i + 2) == 0;
 }
 
-static int is_global(lua_State *L, const char *name) {
-  int is;
-  lua_pushglobaltable(L);
-  lua_pushstring(L, name);
-  is = lua_rawget(L, -2) != LUA_TNIL;
-  lua_pop(L, 2);
-  return is;
-}
-
 static int slip_habit(const mistake *m, int i, FILE *out) {
   static const char *const keywords[] = {
       "break",  "do",       "else",  "elseif", "end",  "false",
       "for",    "function", "local", "nil",    "not",  "repeat",
       "return", "then",     "true",  "until",  "while"};
   const lt_token *at = &m->w.word[i];
-  if (i < 0 || i >= m->w.n || !at->name || is_global(m->l->L, at->text))
+  if (i < 0 || i >= m->w.n || !at->name || lt_is_defined(m->l, at->text))
     return 0;
   for (int k = 0; k < m->w.n; k++) /* a name that is used is none of these */
     if (k != i && lt_is_token(&m->w.word[k], at->text)) return 0;

@@ -81,6 +81,8 @@ int lt_entry_number(const lt *l); /* number the next entry gets */
  * return. A semicolon mutes them: they are not shown, nor in out[n]. */
 enum { LT_GAVE_NONE, LT_GAVE_VALUES, LT_GAVE_MUTED, LT_GAVE_RETURN };
 int lt_gave(const lt *l);
+/* Is there a value of that name? Nothing is loaded to find out. */
+int lt_is_defined(lt *l, const char *name);
 /* Does the entry go on in the next line? Runs nothing. */
 int lt_is_incomplete(lt *l, const char *entry);
 

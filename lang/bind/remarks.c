@@ -127,6 +127,49 @@ static int note_print(lua_State *L, const char *code, const lt_token *at,
   return 1;
 }
 
+/* The words of a tensor that is made on the spot, tensor{1}, which begin or, at
+ * the left of a comparison, end with word i. */
+static int is_made(const lt_tokens *w, int i, int left, lt_span *out) {
+  static const char *const makers[] = {
+      "tensor", "zeros", "ones", "full", "rand",     "randn", "randint",
+      "arange", "eye",   "read", "cat",  "linspace", NULL};
+  int from = left ? lt_value_start(w, i) : i, end;
+  if (from < 0 || from + 1 >= w->n || !is_one_of(w->word[from].text, makers))
+    return 0;
+  end = lt_past_bracket(w, from + 1);
+  if (end <= from + 2 || (left && end != i + 1)) return 0;
+  if (left && from > 0 && !begins_value(w->word[from - 1].text)) return 0;
+  if (!left && end < w->n && !ends_value(&w->word[end])) return 0;
+  *out = (lt_span){from, end};
+  return 1;
+}
+
+/* tensor{1} == 1, 0 ~= zeros(3): as above, where the tensor has no name. */
+static void note_made(const char *code, FILE *err) {
+  lt_tokens w;
+  if (!lt_tokens_read(&w, code)) return;
+  for (int i = 1; i + 1 < w.n; i++) {
+    int number = w.word[i - 1].number ? i - 1 : i + 1;
+    lt_span made;
+    if (w.word[i].string || !is_equality(w.word[i].text) ||
+        !w.word[number].number ||
+        !is_made(&w, number < i ? i + 1 : i - 1, number > i, &made))
+      continue;
+    fputs("note: ", err);
+    lt_span_write(&w,
+                  (lt_span){number < i ? number : made.from,
+                            number < i ? made.to : number + 1},
+                  0, err);
+    fprintf(err, " is %s whatever the tensor holds; %s(",
+            w.word[i].text[0] == '=' ? "false" : "true",
+            w.word[i].text[0] == '=' ? "eq" : "ne");
+    lt_span_write(&w, made, 0, err);
+    fprintf(err, ", %s) compares its elements\n", w.word[number].text);
+    break;
+  }
+  lt_tokens_free(&w);
+}
+
 typedef struct {
   const char *code;
   FILE *err;
@@ -175,9 +218,36 @@ static void note_local(lt *l, const char *code, FILE *err) {
           name);
 }
 
+/* ---- names that nobody defined --------------------------------------------
+ */
+
+/* A name alone, which gave nil. Names of the library are no globals yet. */
+static void note_name(lt *l, const char *code, FILE *err) {
+  lt_token w = {.at = code}, rest;
+  char hint[240];
+  size_t n;
+  int method;
+  const char *ours;
+  if (!lua_checkstack(l->L, 10) || !lt_next_token(&w) || !w.name ||
+      strcmp(w.text, "nil") == 0 || lt_is_defined(l, w.text))
+    return;
+  rest = w;
+  if (lt_next_token(&rest) || strlen(w.text) + 1 == sizeof w.text) return;
+  for (size_t i = 0; (ours = lt_library_name_at(i, &n, &method)) != NULL; i++)
+    if (strlen(w.text) == n && strncmp(ours, w.text, n) == 0) return;
+  if (lt_gave(l) != LT_GAVE_VALUES) return;
+  if (lt_guess_name(l, w.text, 0, hint, sizeof hint))
+    fprintf(err, "note: nothing is called '%s'; %s\n", w.text, hint);
+  else
+    fprintf(err, "note: nothing is called '%s'\n", w.text);
+}
+
 void lt_remark(lt *l, const char *code, FILE *err) {
   remark r = {code, err};
+  fflush(stdout); /* what was printed before stands before */
   note_local(l, code, err);
+  note_name(l, code, err);
+  note_made(code, err);
   if (!lua_checkstack(l->L, 10)) return;
   lua_pushcfunction(l->L, note_tests);
   lua_pushlightuserdata(l->L, &r);

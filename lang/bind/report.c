@@ -270,6 +270,23 @@ static void write_first(const place_info *p, int form, const char *message,
   free(line);
 }
 
+/* message: without its place. */
+static int hint_at(lt *l, const place_info *p, const char *message, char *text,
+                   size_t size) {
+  if (lt_guess(l, message, p->size ? p->source : "", text, size)) return 1;
+  return p->size && !strchr(message, '\n') &&
+         lt_habit(l, p->chunk, p->line, message, text, size);
+}
+
+int lt_hint(lt *l, const char *message, char *text, size_t size) {
+  place_info p;
+  if (split_place(l, message, &p))
+    message += p.size + 2;
+  else
+    p.size = 0;
+  return hint_at(l, &p, message, text, size);
+}
+
 static void write_screen(lt *l, const char *message, int form, FILE *err) {
   const char *called = lt_session_of(l)->called;
   place_info p;
@@ -287,9 +304,7 @@ static void write_screen(lt *l, const char *message, int form, FILE *err) {
     write_first(&p, form, message, size, err);
   }
   write_rest(&p, form, message + size + (message[size] == '\n'), err);
-  if (lt_guess(l, message, guess, sizeof guess) ||
-      (p.size && !message[size] &&
-       lt_habit(l, p.chunk, p.line, message, guess, sizeof guess)))
+  if (hint_at(l, &p, message, guess, sizeof guess))
     write_note("hint: ", guess, err);
   if (*called) write_note("called from ", called, err);
 }

@@ -60,6 +60,8 @@ int lt_script_check(lua_State *L); /* for lang/lib: script_problem(path) */
 /* ---- errors (report.c) --------------------------------------------------- */
 /* Message handler: notes the callers, leaves the error as it is. */
 int lt_note_callers(lua_State *L);
+/* The hint that it gets, if its own text has none. 0: no idea. */
+int lt_hint(lt *l, const char *message, char *text, size_t size);
 /* Prints the error at the top of the stack as a screen. Never raises. */
 void lt_report(lt *l, int form, FILE *err);
 
@@ -82,8 +84,12 @@ void lt_note_stack(lua_State *L);
 void lt_write_stack(lt *l, tsh_status code, FILE *err);
 
 /* ---- guess.c ------------------------------------------------------------- */
-/* What was meant when Lua says that a name is nil; 0: no idea. Never raises. */
-int lt_guess(lt *l, const char *message, char *text, size_t size);
+/* What was meant when Lua says that a name is nil; source: the line, or "". 0:
+ * no idea. Never raises. */
+int lt_guess(lt *l, const char *message, const char *source, char *text,
+             size_t size);
+/* What a name that nobody defined may be; field: it stood behind a dot. */
+int lt_guess_name(lt *l, const char *word, int field, char *text, size_t size);
 
 /* ---- text under construction (print.c) ----------------------------------- */
 /* A sheet lies on the stack as a userdata: when an error jumps over the code
@@ -138,6 +144,11 @@ void lt_show(lua_State *L, int first, int n, FILE *out);
 void lt_show_on(lua_State *L, int first, int n, const lt_screen *screen,
                 FILE *out);
 void lt_show_open(lua_State *L); /* registers print, tostring */
+
+/* ---- chunks.c ------------------------------------------------------------ */
+/* Does the path end as files of data do? */
+int lt_is_data_name(const char *path);
+void lt_chunks_open(lua_State *L); /* load, loadfile, dofile */
 
 /* ---- set.c --------------------------------------------------------------- */
 void lt_settings_init(lt_settings *s);

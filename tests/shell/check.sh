@@ -49,10 +49,10 @@ has 'is an error of its line' "$err" \
 check -d cuda:0 loop.lua
 is 'nor may it be the default' "$rc" 3
 
-printf 'local x = rand(3)\n  print(fooo(x))\n' >name.lua
+printf 'local x = rand(3)\n  print(flor(x))\n' >name.lua
 check name.lua
 is 'a name that nobody defined' "$rc $(first)" \
-  "1 name.lua:2:9: error: attempt to call a nil value (global 'fooo')"
+  "1 name.lua:2:9: error: attempt to call a nil value (global 'flor')"
 has 'gets a guess' "$err" "hint: did you mean 'floor'?"
 
 echo 'x = = 3' >syntax.lua
