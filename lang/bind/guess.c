@@ -1,5 +1,5 @@
 /* guess.c - a name that nobody defined was called: which one was meant? Lua's
- * own message names it. Looks at names only, raw, and cannot fail. */
+ * own message names it. Looks at names only, raw. */
 #include <ctype.h>
 #include <string.h>
 #include "session.h"
@@ -177,12 +177,19 @@ static int is_method_only(const char *name) {
   return f && !f->alias && f->kind & LT_METHOD && !(f->kind & LT_GLOBAL);
 }
 
+static int push_global(lua_State *L) {
+  lua_pushglobaltable(L);
+  lua_pushstring(L, lua_touserdata(L, 1));
+  lua_pushboolean(L, lua_rawget(L, -2) != LUA_TNIL);
+  return 1;
+}
+
 int lt_is_defined(lt *l, const char *name) {
-  int top = lua_gettop(l->L), is;
+  int top = lua_gettop(l->L), is = 0;
   if (!lua_checkstack(l->L, 10)) return 0;
-  lua_pushglobaltable(l->L);
-  lua_pushstring(l->L, name);
-  is = lua_rawget(l->L, -2) != LUA_TNIL;
+  lua_pushcfunction(l->L, push_global);
+  lua_pushlightuserdata(l->L, (void *)(uintptr_t)name);
+  if (lua_pcall(l->L, 1, 1, 0) == LUA_OK) is = lua_toboolean(l->L, -1);
   lua_settop(l->L, top);
   return is;
 }
@@ -202,8 +209,8 @@ int lt_guess_name(lt *l, const char *word, int field, char *text, size_t size) {
   return 1;
 }
 
-int lt_guess(lt *l, const char *message, const char *source, char *text,
-             size_t size) {
+static int guess(lt *l, const char *message, const char *source, char *text,
+                 size_t size) {
   char word[80];
   int field;
   if (guess_use(message, source, text, size)) return 1;
@@ -212,4 +219,30 @@ int lt_guess(lt *l, const char *message, const char *source, char *text,
   if (!field && !name_in(message, "(global '", word, sizeof word)) return 0;
   if (!field && guess_prefix(word, source, text, size)) return 1;
   return lt_guess_name(l, word, field, text, size);
+}
+
+typedef struct {
+  const char *message, *source;
+  char *text;
+  size_t size;
+  int found;
+} question;
+
+static int ask(lua_State *L) {
+  question *q = lua_touserdata(L, 1);
+  q->found = guess(lt_of(L), q->message, q->source, q->text, q->size);
+  return 0;
+}
+
+/* Names are strings of Lua, for which memory may be short. */
+int lt_guess(lt *l, const char *message, const char *source, char *text,
+             size_t size) {
+  question q = {message, source, text, size, 0};
+  int top = lua_gettop(l->L);
+  if (!lua_checkstack(l->L, 10)) return 0;
+  lua_pushcfunction(l->L, ask);
+  lua_pushlightuserdata(l->L, &q);
+  if (lua_pcall(l->L, 1, 0, 0) != LUA_OK) q.found = 0;
+  lua_settop(l->L, top);
+  return q.found;
 }

@@ -383,21 +383,42 @@ static int is_lua(lua_State *L, const char *chunk, const char *code) {
   return is;
 }
 
+/* What is owned here is given back by lt_habit, also when Lua has no memory. */
+typedef struct {
+  mistake m;
+  const char *chunk;
+  char *code;
+  FILE *out;
+  int line, found;
+} search;
+
+static int look(lua_State *L) {
+  search *s = lua_touserdata(L, 1);
+  if (is_lua(L, s->chunk, s->code)) return 0;
+  s->found = option_habit(s->m.l, s->chunk, s->code, s->out) ||
+             (find_refused(&s->m, s->code, s->line) &&
+              write_habit(&s->m, s->chunk, s->out));
+  return 0;
+}
+
 int lt_habit(lt *l, const char *chunk, int line, const char *message,
              char *text, size_t size) {
-  mistake m = {.l = l, .message = message};
-  char *code = NULL;
-  FILE *out = NULL;
-  int found = 0;
-  if (!strstr(message, " near ") || !(code = lt_source_text(l, chunk)))
-    goto out;
-  if (is_lua(l->L, chunk, code) || !lt_tokens_read(&m.w, code)) goto out;
-  if (!(out = fmemopen(text, size, "w"))) goto out;
-  found = option_habit(l, chunk, code, out) ||
-          (find_refused(&m, code, line) && write_habit(&m, chunk, out));
-out:
-  if (out) fclose(out);
-  lt_tokens_free(&m.w);
-  free(code);
-  return found;
+  search s = {.m = {.l = l, .message = message}, .chunk = chunk, .line = line};
+  int top = lua_gettop(l->L);
+  if (!strstr(message, " near ") || !lua_checkstack(l->L, 10) ||
+      !(s.code = lt_source_text(l, chunk)))
+    return 0;
+  s.out = lt_tokens_read(&s.m.w, s.code) ? fmemopen(text, size - 1, "w") : NULL;
+  if (s.out) {
+    lua_pushcfunction(l->L, look);
+    lua_pushlightuserdata(l->L, &s);
+    if (lua_pcall(l->L, 1, 0, 0) != LUA_OK) s.found = 0;
+    lua_settop(l->L, top);
+    fclose(s.out);
+    text[size - 1] = '\0';
+    if (strlen(text) + 2 > size) strcpy(text + size - 4, "...");
+  }
+  lt_tokens_free(&s.m.w);
+  free(s.code);
+  return s.found;
 }

@@ -1,5 +1,6 @@
 /* remarks.c - notes after an entry of a session: what Lua allows, though it is
  * hardly meant. Only text and globals are looked at. */
+#include <stdlib.h>
 #include <string.h>
 #include "tokens.h"
 
@@ -170,6 +171,32 @@ static void note_made(const char *code, FILE *err) {
   lt_tokens_free(&w);
 }
 
+/* ---- names that nobody defined --------------------------------------------
+ */
+
+/* A name alone, which gave nil. Names of the library are no globals yet. */
+static void note_name(lt *l, const char *code, FILE *err) {
+  lt_token w = {.at = code}, rest;
+  char hint[240];
+  size_t n;
+  int method;
+  const char *ours;
+  if (!lua_checkstack(l->L, 10) || !lt_next_token(&w) || !w.name ||
+      strcmp(w.text, "nil") == 0 || lt_is_defined(l, w.text))
+    return;
+  rest = w;
+  if (lt_next_token(&rest) || strlen(w.text) + 1 == sizeof w.text) return;
+  for (size_t i = 0; (ours = lt_library_name_at(i, &n, &method)) != NULL; i++)
+    if (strlen(w.text) == n && strncmp(ours, w.text, n) == 0) return;
+  if (lt_gave(l) != LT_GAVE_VALUES) return;
+  if (lt_guess_name(l, w.text, 0, hint, sizeof hint))
+    fprintf(err, "note: nothing is called '%s'; %s\n", w.text, hint);
+  else
+    fprintf(err, "note: nothing is called '%s'\n", w.text);
+}
+
+/* ---- all of them -------------------------------------------------------- */
+
 typedef struct {
   const char *code;
   FILE *err;
@@ -195,6 +222,7 @@ static int note_tests(lua_State *L) {
     if (!print) print = note_print(L, code, at, err);
     if (!truth) truth = note_truth(L, code, at, err);
   }
+  note_name(lt_of(L), code, err);
   return 0;
 }
 
@@ -218,38 +246,28 @@ static void note_local(lt *l, const char *code, FILE *err) {
           name);
 }
 
-/* ---- names that nobody defined --------------------------------------------
- */
-
-/* A name alone, which gave nil. Names of the library are no globals yet. */
-static void note_name(lt *l, const char *code, FILE *err) {
-  lt_token w = {.at = code}, rest;
-  char hint[240];
-  size_t n;
-  int method;
-  const char *ours;
-  if (!lua_checkstack(l->L, 10) || !lt_next_token(&w) || !w.name ||
-      strcmp(w.text, "nil") == 0 || lt_is_defined(l, w.text))
-    return;
-  rest = w;
-  if (lt_next_token(&rest) || strlen(w.text) + 1 == sizeof w.text) return;
-  for (size_t i = 0; (ours = lt_library_name_at(i, &n, &method)) != NULL; i++)
-    if (strlen(w.text) == n && strncmp(ours, w.text, n) == 0) return;
-  if (lt_gave(l) != LT_GAVE_VALUES) return;
-  if (lt_guess_name(l, w.text, 0, hint, sizeof hint))
-    fprintf(err, "note: nothing is called '%s'; %s\n", w.text, hint);
-  else
-    fprintf(err, "note: nothing is called '%s'\n", w.text);
+/* Folds a text of whole lines. */
+static void write_lines(char *text, FILE *err) {
+  for (char *next; (next = strchr(text, '\n')) != NULL; text = next + 1) {
+    *next = '\0';
+    lt_fold(text, -1, err);
+    fputc('\n', err);
+  }
 }
 
 void lt_remark(lt *l, const char *code, FILE *err) {
-  remark r = {code, err};
+  char *text = NULL;
+  size_t size = 0;
+  remark r = {code, open_memstream(&text, &size)};
   fflush(stdout); /* what was printed before stands before */
-  note_local(l, code, err);
-  note_name(l, code, err);
-  note_made(code, err);
-  if (!lua_checkstack(l->L, 10)) return;
-  lua_pushcfunction(l->L, note_tests);
-  lua_pushlightuserdata(l->L, &r);
-  if (lua_pcall(l->L, 1, 0, 0) != LUA_OK) lua_pop(l->L, 1);
+  if (!r.err) return;
+  note_local(l, code, r.err);
+  note_made(code, r.err);
+  if (lua_checkstack(l->L, 10)) {
+    lua_pushcfunction(l->L, note_tests);
+    lua_pushlightuserdata(l->L, &r);
+    if (lua_pcall(l->L, 1, 0, 0) != LUA_OK) lua_pop(l->L, 1);
+  }
+  if (fclose(r.err) == 0) write_lines(text, err);
+  free(text);
 }

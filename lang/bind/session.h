@@ -88,7 +88,8 @@ void lt_write_stack(lt *l, tsh_status code, FILE *err);
  * no idea. Never raises. */
 int lt_guess(lt *l, const char *message, const char *source, char *text,
              size_t size);
-/* What a name that nobody defined may be; field: it stood behind a dot. */
+/* What a name that nobody defined may be; field: it stood behind a dot. Raises
+ * when memory is short. */
 int lt_guess_name(lt *l, const char *word, int field, char *text, size_t size);
 
 /* ---- text under construction (print.c) ----------------------------------- */
