@@ -529,7 +529,8 @@ static int run_line(const sh_place *place, char *line, int *failed,
   while (length && isspace((unsigned char)line[length - 1]))
     line[--length] = '\0';
   if (*line == '?') {
-    snprintf(name, sizeof name, "%s", line[1] ? "doc" : "help");
+    c.rest += *c.rest == '?'; /* IPython's ??name */
+    snprintf(name, sizeof name, "%s", *c.rest ? "doc" : "help");
   } else if (*line == '!' || line[1] == '!') {
     snprintf(name, sizeof name, "shell");
     c.rest += *line == ':';

@@ -126,7 +126,7 @@ static int check_script(lt *l, const sh_args *a) {
   sh_run_begin(l, 1);
   rc = lt_check_script(l, a->script, a->argc, a->argv, a->json, stderr);
   sh_run_end();
-  if (a->json) end_stdout();
+  if (a->json || !a->lt.verbose) end_stdout();
   return rc;
 }
 
@@ -134,6 +134,8 @@ static int run_script(lt *l, const sh_args *a) {
   int rc;
   if (a->bare && access(a->script, F_OK) != 0 && strcmp(a->script, "-") != 0) {
     const char *near = sh_word_near(a->script);
+    if (strpbrk(a->script, "/."))
+      return sh_usage("no such file: %s", a->script);
     return sh_usage("no script and no command is called '%s'%s%s%s", a->script,
                     near ? " - did you mean " : "", near ? near : "",
                     near ? "?" : "");

@@ -106,16 +106,6 @@ static void run_entry(session *s, int final) {
   if (rc != LT_INTERRUPTED) note_time(s, now() - begin);
 }
 
-/* Words that a newcomer types; each is a name that nobody defined. */
-static int is_wish(const char *line) {
-  static const char *const words[] = {"help", "quit", "exit"};
-  size_t n = strcspn(line, " \t");
-  if (line[n + strspn(line + n, " \t")]) return 0;
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    if (strlen(words[i]) == n && strncmp(line, words[i], n) == 0) return 1;
-  return 0;
-}
-
 /* What a command has left to be run, of any number of lines. */
 static int take_entry(session *s, char *text) {
   size_t n = strlen(text);
@@ -138,12 +128,29 @@ static int take_command(session *s, const char *line) {
   return rc;
 }
 
+/* The command that help, exit and quit alone stand for, also called, where no
+ * value has that name; or NULL. */
+static const char *wish_of(const session *s, const char *line) {
+  static const char *const wishes[][2] = {
+      {"help", ":help"}, {"exit", ":quit"}, {"quit", ":quit"}};
+  line += strspn(line, " \t");
+  for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++) {
+    size_t n = strlen(wishes[i][0]);
+    if (strncmp(line, wishes[i][0], n) != 0) continue;
+    n += strncmp(line + n, "()", 2) == 0 ? 2 : 0;
+    if (line[n + strspn(line + n, " \t;")]) continue;
+    return lt_is_defined(*s->place.l, wishes[i][0]) ? NULL : wishes[i][1];
+  }
+  return NULL;
+}
+
 /* A line is followed by others of its entry; or perhaps by none, so that the
  * entry runs if it is complete; or it is the last one. */
 enum { GOES_ON, MAY_END, IS_LAST };
 
 /* What follows the line just read: SH_GO_ON or an exit code. */
 static int take_line(session *s, const char *line, int end) {
+  const char *wish;
   line = sh_after_prompt(line);
   s->code = LT_OK;
   if (!s->size && sh_is_command(line)) return take_command(s, line);
@@ -154,10 +161,7 @@ static int take_line(session *s, const char *line, int end) {
     s->code = LT_ERROR;
     return SH_GO_ON;
   }
-  if (s->place.interactive && !s->size && is_wish(line)) {
-    puts(":help lists the commands, :quit or Ctrl-D leaves");
-    return SH_GO_ON;
-  }
+  if (!s->size && (wish = wish_of(s, line))) return take_command(s, wish);
   if (!s->size && !line[strspn(line, " \t")]) return SH_GO_ON;
   s->blank = line[strspn(line, " \t")] ? 0 : s->blank + 1;
   if (!add_line(s, line)) return LT_NOMEM;

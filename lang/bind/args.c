@@ -63,6 +63,8 @@ int lt_axis(lua_State *L, int64_t axis, int rank) {
 }
 
 int lt_arg_axis(lua_State *L, int i, int rank) {
+  if (lua_type(L, i) == LUA_TSTRING)
+    lt_fail(L, LT_COLUMNS, "an axis must be a whole number, got a string");
   return lt_axis(L, lt_arg_whole(L, i, "an axis"), rank);
 }
 
@@ -313,6 +315,23 @@ int lt_distance(const char *a, const char *b) {
   size_t na = strlen(a), nb = strlen(b);
   if (na > WORD || nb > WORD) return WORD;
   return distance(a, na, b, nb);
+}
+
+/* Are two neighbours swapped, and is all else the same? */
+static int is_swap(const char *a, const char *b) {
+  while (*a && *a == *b) a++, b++;
+  return *a && a[1] && a[0] == b[1] && a[1] == b[0] &&
+         strcmp(a + 2, b + 2) == 0;
+}
+
+int lt_slip(const char *typed, const char *name) {
+  int n = (int)strlen(typed), most = n < 5 ? 1 : n < 8 ? 2 : 3, d;
+  if (lt_same_letters(typed, name)) return 0;
+  if (is_swap(typed, name)) return n > 2 ? 1 : LT_FAR;
+  d = lt_distance(typed, name);
+  if (d > most || n < 3 || strlen(name) < 2) return LT_FAR;
+  if (*typed == *name || (n > 4 && d == 1)) return d;
+  return LT_FAR;
 }
 
 const char *lt_nearest(const char *word, const char *const *names) {

@@ -433,5 +433,7 @@ int lt_open_tsh_core(lua_State *L) {
   luaL_setfuncs(L, lt_core_back, 0);
   luaL_setfuncs(L, lt_feed_functions, 0);
   luaL_setfuncs(L, lt_shapes_functions, 0);
+  lua_pushliteral(L, LT_COLUMNS);
+  lua_setfield(L, -2, "columns_hint");
   return 1;
 }

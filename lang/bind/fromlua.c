@@ -311,6 +311,13 @@ static int stack_tensors(lua_State *L, walk *w, int dtype, dev *d) {
 }
 
 /* ---- tensor(value, dtype | {dtype=, device=}) --------------------------- */
+/* [[1, 2], [3, 4]] is the string "1, 2], [3, 4" to Lua. */
+static int is_rows(lua_State *L, int i) {
+  const char *text = lua_type(L, i) == LUA_TSTRING ? lua_tostring(L, i) : "";
+  return *text && strspn(text, " 0123456789.,+-eE[]\n") == strlen(text) &&
+         strchr(text, ',') != NULL;
+}
+
 static int from_tensor(lua_State *L, int dtype, dev *d) {
   lt_begin(L);
   lua_pushvalue(L, 1);
@@ -339,8 +346,11 @@ int lt_create_tensor(lua_State *L) {
   case LUA_TBOOLEAN:
     break;
   default:
-    return lt_fail(L, NULL, "takes a table, a number or a boolean, got %s",
-                   lt_type_name(L, 1));
+    return lt_fail(
+        L,
+        is_rows(L, 1) ? "[[ ]] is a string here; rows are {{1, 2}, {3, 4}}"
+                      : NULL,
+        "takes a table, a number or a boolean, got %s", lt_type_name(L, 1));
   }
   return from_table(L, dtype, d ? d : lt_of(L)->device);
 }

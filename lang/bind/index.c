@@ -1,5 +1,6 @@
 /* index.c - t[index]: positions from 1, ranges with their end, "...", newaxis,
  * tensors of positions, masks; and the fields of a tensor. */
+#include <ctype.h>
 #include <string.h>
 #include "index.h"
 
@@ -340,14 +341,27 @@ static int is_method(const char *name) {
   return f && (f->alias || f->kind & LT_METHOD);
 }
 
+/* Can it stand behind a dot? */
+static int is_name(const char *text) {
+  if (isdigit((unsigned char)*text)) return 0;
+  while (isalnum((unsigned char)*text) || *text == '_') text++;
+  return !*text;
+}
+
 static int unknown_field(lua_State *L, const char *name) {
   const lt_function *f;
-  const char *near = lt_nearest(name, fields), *library;
-  char hint[160], stem[40];
+  const char *near = NULL, *library;
+  char hint[200], stem[40];
   size_t size = strlen(name);
-  int least = near ? lt_distance(name, near) : ((int)strlen(name) + 1) / 3 + 1;
+  int least = LT_FAR;
+  for (const char *const *at = fields; *at; at++) {
+    int d = lt_slip(name, *at);
+    if (d >= least) continue;
+    near = *at;
+    least = d;
+  }
   for (size_t i = 0; (f = lt_function_at(i)) != NULL; i++) {
-    int d = f->kind & LT_METHOD ? lt_distance(name, f->name) : least;
+    int d = f->kind & LT_METHOD ? lt_slip(name, f->name) : least;
     if (d >= least) continue;
     near = f->name;
     least = d;
@@ -362,6 +376,11 @@ static int unknown_field(lua_State *L, const char *name) {
     ;
   else if (near)
     snprintf(hint, sizeof hint, "did you mean '%s'?", near);
+  else if (plan_shape_of(lt_tensor_get(L, 1))->rank == 2 && size < 40)
+    snprintf(hint, sizeof hint,
+             "a column of a file is x[{{}, names%s%s%s}] with x, names = "
+             "read(path); :doc tensor lists the methods",
+             is_name(name) ? "." : "[\"", name, is_name(name) ? "" : "\"]");
   else
     snprintf(hint, sizeof hint,
              "it has shape, dtype, device, T; :doc tensor lists its methods");

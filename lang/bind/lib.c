@@ -89,13 +89,34 @@ const char *lt_library_nearest(const char *name, int *least) {
       char text[sizeof best];
       int d;
       snprintf(text, sizeof text, "%.*s", w.n, w.at);
-      d = lt_distance(name, text);
+      d = lt_slip(name, text);
       if (d >= *least) continue;
       *least = d;
       found = 1;
       memcpy(best, text, sizeof best);
     }
   return found ? best : NULL;
+}
+
+int lt_library_member(const char *name, char *text, size_t size) {
+  static const char *const modules[] = {"nn.", "optim.", "data.", "schedule."};
+  for (size_t i = 0; i < FILES; i++) {
+    const char *at = (const char *)embedded[i].bytes;
+    while ((at = strstr(at, "\n--- ")) != NULL) {
+      char head[40];
+      int n = (int)strspn(at += 5, "abcdefghijklmnopqrstuvwxyz_0123456789.");
+      snprintf(head, sizeof head, "%.*s", n, at);
+      for (size_t k = 0; k < sizeof modules / sizeof *modules; k++) {
+        size_t lead = strlen(modules[k]);
+        if (strncmp(head, modules[k], lead) != 0 ||
+            !lt_same_letters(head + lead, name))
+          continue;
+        snprintf(text, size, "%s", head);
+        return 1;
+      }
+    }
+  }
+  return 0;
 }
 
 /* ---- loading ------------------------------------------------------------ */

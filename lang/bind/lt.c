@@ -51,6 +51,7 @@ static int open_devices(lt *l, const lt_options *options, char *text,
 
 static int open_own(lua_State *L) {
   lt_show_open(L);
+  lt_chunks_open(L);
   lt_interrupt_open(L);
   return 0;
 }

@@ -87,6 +87,8 @@ enum { LT_GAVE_NONE, LT_GAVE_VALUES, LT_GAVE_MUTED, LT_GAVE_RETURN };
 int lt_gave(const lt *l);
 /* Where its expression began, in bytes: 0, or behind statements. */
 size_t lt_last_at(const lt *l);
+/* Is there a value of that name? Nothing is loaded to find out. */
+int lt_is_defined(lt *l, const char *name);
 /* Does the entry go on in the next line? Runs nothing. */
 int lt_is_incomplete(lt *l, const char *entry);
 /* Can all of it be run as one? Runs nothing. */

@@ -196,6 +196,9 @@ const char *lt_nearest_option(const char *word, const char *const *names);
 /* ---- what others call it (synonyms.c) --------------------------------------
  * The hint for a name that does not exist here; 0: nothing is known of it. */
 int lt_synonym(const char *name, char *hint, size_t size);
+/* np, torch; and what a name is that stands behind one of them. */
+int lt_foreign_module(const char *name);
+int lt_member_synonym(const char *name, char *hint, size_t size);
 /* The i-th such name and its hint, or NULL past the last. */
 const char *lt_synonym_at(size_t i, char *hint, size_t size);
 /* Which of the NULL-ended list of options is meant, or NULL. */
@@ -218,6 +221,8 @@ int lt_site_source(lt *l, uint32_t site, char *text, size_t size);
 void lt_source_add(lt *l, const char *chunk, const char *text, size_t size);
 /* The same by chunk name as in lua_Debug.source. */
 int lt_source_line(lt *l, const char *chunk, int line, char *text, size_t size);
+/* All of it, owned; NULL when it is not known, or large. */
+char *lt_source_text(lt *l, const char *chunk);
 /* Is this lua_Debug.source a file of the embedded library? */
 int lt_source_is_library(const char *chunk);
 
@@ -332,10 +337,18 @@ int lt_is_options(lua_State *L, int i); /* a table with names, no list */
 int lt_option(lua_State *L, int i, const char *name); /* pushed; its type */
 int lt_option_flag(lua_State *L, int i, const char *name);
 double lt_option_real(lua_State *L, int i, const char *name, double none);
+/* The hint for the name of a column that stands in the place of an axis. */
+#define LT_COLUMNS                                                             \
+  "columns have numbers: x, names = read(path), c = x[{{}, names.price}]; "    \
+  "x[c:argsort()] are the rows in its order"
 int lt_option_dtype(lua_State *L, int i, int none);
 dev *lt_option_device(lua_State *L, int i, dev *none);
 void lt_most_args(lua_State *L, int most);
 int lt_distance(const char *a, const char *b);
+/* The same, but at least LT_FAR for what nobody would mistake for the other:
+ * short names differ by one letter, and in the first one hardly any. */
+enum { LT_FAR = 100 };
+int lt_slip(const char *typed, const char *name);
 
 /* map.c, number.c */
 int lt_push_map(lua_State *L, int op, int n, int a, int b, int c);
@@ -459,6 +472,9 @@ const char *lt_library_name_at(size_t i, size_t *n, int *method);
 void lt_push_library(lua_State *L, const char *file);
 /* Pushes a method that the library provides; 0: there is none. */
 int lt_library_method(lua_State *L, const char *name);
+/* "nn.linear" for Linear: the name in a module of ours, whatever its case and
+ * its underscores. 0: none. */
+int lt_library_member(const char *name, char *text, size_t size);
 /* The nearest name that the library provides, if closer than least. */
 const char *lt_library_nearest(const char *name, int *least);
 

@@ -71,17 +71,33 @@ typedef struct {
   char text[PLACE]; /* "train.lua:42" */
   size_t size;
   int line;
-  char source[SOURCE]; /* the whole line, or "" */
+  char chunk[PLACE + 1]; /* as in lua_Debug.source, when source is known */
+  char source[SOURCE];   /* the whole line, or "" */
 } place_info;
 
 static int find_source(lt *l, place_info *p, size_t name) {
-  char chunk[PLACE + 1];
   for (const char *kind = "=@"; *kind; kind++) {
-    snprintf(chunk, sizeof chunk, "%c%.*s", *kind, (int)name, p->text);
-    if (lt_source_line(l, chunk, p->line, p->source, sizeof p->source))
+    snprintf(p->chunk, sizeof p->chunk, "%c%.*s", *kind, (int)name, p->text);
+    if (lt_source_line(l, p->chunk, p->line, p->source, sizeof p->source))
       return 1;
   }
   return 0;
+}
+
+/* The end of a text lies below its last line: shown is that one. */
+static int find_end(lt *l, place_info *p, size_t name) {
+  int line = p->line;
+  while (--p->line > 0 && line - p->line < 100)
+    if (find_source(l, p, name)) {
+      snprintf(p->text + name, sizeof p->text - name, ":%d", p->line);
+      return 1;
+    }
+  p->line = line;
+  return 0;
+}
+
+static int blames_end(const char *message, size_t size) {
+  return size > 10 && strncmp(message + size - 10, "near <eof>", 10) == 0;
 }
 
 /* Does the message begin with a place whose source line is known? */
@@ -101,6 +117,8 @@ static int split_place(lt *l, const char *message, place_info *p) {
     p->text[p->size] = '\0';
     p->line = (int)line;
     if (find_source(l, p, name)) return 1;
+    if (blames_end(message, (size_t)(end - message)) && find_end(l, p, name))
+      return 1;
   }
   return 0;
 }
@@ -252,10 +270,27 @@ static void write_first(const place_info *p, int form, const char *message,
   free(line);
 }
 
+/* message: without its place. */
+static int hint_at(lt *l, const place_info *p, const char *message, char *text,
+                   size_t size) {
+  if (lt_guess(l, message, p->size ? p->source : "", text, size)) return 1;
+  return p->size && !strchr(message, '\n') &&
+         lt_habit(l, p->chunk, p->line, message, text, size);
+}
+
+int lt_hint(lt *l, const char *message, char *text, size_t size) {
+  place_info p;
+  if (split_place(l, message, &p))
+    message += p.size + 2;
+  else
+    p.size = 0;
+  return hint_at(l, &p, message, text, size);
+}
+
 static void write_screen(lt *l, const char *message, int form, FILE *err) {
   const char *called = lt_session_of(l)->called;
   place_info p;
-  char guess[120];
+  char guess[240];
   int size;
   if (split_place(l, message, &p))
     message += p.size + 2;
@@ -269,7 +304,7 @@ static void write_screen(lt *l, const char *message, int form, FILE *err) {
     write_first(&p, form, message, size, err);
   }
   write_rest(&p, form, message + size + (message[size] == '\n'), err);
-  if (lt_guess(l, message, guess, sizeof guess))
+  if (hint_at(l, &p, message, guess, sizeof guess))
     write_note("hint: ", guess, err);
   if (*called) write_note("called from ", called, err);
 }

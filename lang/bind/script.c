@@ -56,7 +56,9 @@ int lt_script_problem(const char *path, char *text, size_t size) {
   if (!(f = fopen(path, "re"))) return 0; /* Lua says why */
   n = fread(head, 1, sizeof head, f);
   fclose(f);
-  if (!(kind = kind_of(head, n, &data))) return 0;
+  kind = kind_of(head, n, &data);
+  if (!kind && (data = lt_is_data_name(path))) kind = "a data file";
+  if (!kind) return 0;
   snprintf(text, size, "cannot run %s: it is %s, and no Lua script%s", path,
            kind,
            data ? "\n  hint: tsh -I x=FILE reads data into the global x" : "");

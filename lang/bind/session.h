@@ -22,17 +22,12 @@ typedef struct {
   int keep;           /* see lt_keep */
   int stdin_taken;    /* what runs comes from there */
   const char *editor; /* of lines, or NULL; borrowed */
-  double begun;       /* when what runs was started, in seconds */
-  double log_begun;   /* when the log was */
-  FILE *log;          /* or NULL; owned unless stderr */
-  int gave;           /* see lt_gave */
-  size_t last;        /* see lt_last_at */
-  char called[512];   /* the callers of what raised the last error */
   const char *const *commands; /* see lt_options */
   double begun;                /* when what runs was started, in seconds */
   double log_begun;            /* when the log was */
   FILE *log;                   /* or NULL; owned unless stderr */
   int gave;                    /* see lt_gave */
+  size_t last;                 /* see lt_last_at */
   char called[512];            /* the callers of what raised the last error */
 } lt_session;
 #define LT_KEPT          "tsh.kept" /* its name in the registry */
@@ -67,8 +62,16 @@ int lt_script_check(lua_State *L); /* for lang/lib: script_problem(path) */
 /* ---- errors (report.c) --------------------------------------------------- */
 /* Message handler: notes the callers, leaves the error as it is. */
 int lt_note_callers(lua_State *L);
+/* The hint that it gets, if its own text has none. 0: no idea. */
+int lt_hint(lt *l, const char *message, char *text, size_t size);
 /* Prints the error at the top of the stack as a screen. Never raises. */
 void lt_report(lt *l, int form, FILE *err);
+
+/* ---- habits.c ------------------------------------------------------------ */
+/* What a syntax error is in another language, and how it is written here.
+ * chunk: as in lua_Debug.source. 0: no idea. Never raises. */
+int lt_habit(lt *l, const char *chunk, int line, const char *message,
+             char *text, size_t size);
 
 /* ---- remarks.c ----------------------------------------------------------- */
 /* Notes on an entry that has run. Never raises. */
@@ -83,8 +86,13 @@ void lt_note_stack(lua_State *L);
 void lt_write_stack(lt *l, tsh_status code, FILE *err);
 
 /* ---- guess.c ------------------------------------------------------------- */
-/* What was meant when Lua says that a name is nil; 0: no idea. Never raises. */
-int lt_guess(lt *l, const char *message, char *text, size_t size);
+/* What was meant when Lua says that a name is nil; source: the line, or "". 0:
+ * no idea. Never raises. */
+int lt_guess(lt *l, const char *message, const char *source, char *text,
+             size_t size);
+/* What a name that nobody defined may be; field: it stood behind a dot. Raises
+ * when memory is short. */
+int lt_guess_name(lt *l, const char *word, int field, char *text, size_t size);
 
 /* ---- text under construction (print.c) ----------------------------------- */
 /* A sheet lies on the stack as a userdata: when an error jumps over the code
@@ -158,6 +166,11 @@ void lt_show(lua_State *L, int first, int n, FILE *out);
 void lt_show_on(lua_State *L, int first, int n, const lt_screen *screen,
                 FILE *out);
 void lt_show_open(lua_State *L); /* registers print, tostring */
+
+/* ---- chunks.c ------------------------------------------------------------ */
+/* Does the path end as files of data do? */
+int lt_is_data_name(const char *path);
+void lt_chunks_open(lua_State *L); /* load, loadfile, dofile */
 
 /* ---- set.c --------------------------------------------------------------- */
 void lt_settings_init(lt_settings *s);

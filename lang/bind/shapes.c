@@ -210,10 +210,10 @@ static void set_site(lua_State *L, const char *key, uint32_t site) {
  * called; raised: the text of the last error of a tensor function. */
 static void set_error(lua_State *L, const job *j, int i) {
   lt *l = lt_of(L);
-  char guess[120];
+  char hint[240];
   const char *text = luaL_tolstring(L, i, NULL);
   lua_setfield(L, -2, "message");
-  if (lt_guess(l, text, guess, sizeof guess)) set_text(L, "guess", guess);
+  if (lt_hint(l, text, hint, sizeof hint)) set_text(L, "guess", hint);
   if (*lt_session_of(l)->called)
     set_text(L, "callers", lt_session_of(l)->called);
   lt_push_raised(L);
@@ -300,7 +300,7 @@ static int run(lua_State *L, job *j) {
   lua_pushlightuserdata(L, &j->script);
   was = mute(j->muted);
   status = lua_pcall(L, 1, 0, -3);
-  if (j->json) lua_gc(L, LUA_GCCOLLECT); /* finalizers print, too */
+  if (j->muted) lua_gc(L, LUA_GCCOLLECT); /* finalizers print, too */
   unmute(was);
   if (status == LUA_OK) lua_pushnil(L);
   lua_remove(L, -2);

@@ -162,6 +162,29 @@ int lt_source_line(lt *l, const char *chunk, int line, char *text,
   return 0;
 }
 
+static char *text_of_file(const char *path) {
+  char *text = malloc(KEEP_BYTES);
+  FILE *f = text ? fopen(path, "r") : NULL;
+  size_t n = f ? fread(text, 1, KEEP_BYTES, f) : KEEP_BYTES;
+  if (f) fclose(f);
+  if (n < KEEP_BYTES) {
+    text[n] = 0;
+    return text;
+  }
+  free(text);
+  return NULL;
+}
+
+char *lt_source_text(lt *l, const char *chunk) {
+  if (*chunk == '@') return text_of_file(chunk + 1);
+  for (uint32_t i = l->sources->n; *chunk == '=' && i-- > 1;) {
+    const struct source *x = &l->sources->at[i];
+    if (x->text && strcmp(x->name, chunk) == 0)
+      return x->size < KEEP_BYTES ? strdup(x->text) : NULL;
+  }
+  return NULL;
+}
+
 int lt_sources_open(lt *l) {
   l->sources = calloc(1, sizeof *l->sources);
   if (!l->sources || !add(l->sources)) return 0;

@@ -50,11 +50,11 @@ static const row words[] = {
     {"astype", "x:cast(\"f32\")"},
     {"type", "x:cast(\"f32\"), or x.dtype"},
     {"type_as", "x:cast(y.dtype)"},
-    {"float", "x:f32()"},
+    {"float", "x:f32(); of a text tonumber(s)"},
     {"double", "x:f64()"},
     {"half", "x:f16()"},
     {"bfloat16", "x:bf16()"},
-    {"int", "x:i32()"},
+    {"int", "x:i32(); of one number math.floor(v)"},
     {"long", "x:i64()"},
     {"short", "x:i16()"},
     {"char", "x:i8()"},
@@ -110,6 +110,7 @@ static const row words[] = {
     {"rint", "round(x)"},
     {"around", "round(x)"},
     {"sgn", "sign(x)"},
+    {"ln", "log(x)"},
     {"log2", "log(x) / math.log(2)"},
     {"log10", "log(x) / math.log(10)"},
     {"exp2", "exp(x * math.log(2))"},
@@ -165,6 +166,50 @@ static const row words[] = {
     {"train_test_split", "data.split(...)"},
     {"clip_grad_norm_", "optim.clip_by_norm(...)"},
     {"clip_grad_value_", "optim.clip_by_value(...)"},
+    {"hist", "histogram(x, 10)"},
+    {"str", "tostring(x)"},
+    {"isinstance", "type(x) == \"number\"; tsh.type(x) tells more"},
+    {"dir", ":who for your names, :apropos WORD for functions"},
+    {"locals", ":who"},
+    {"globals", ":who"},
+    {"list", "a table: {1, 2, 3}"},
+    {"tuple", "a table: {1, 2, 3}"},
+    {"dict", "a table: {a = 1, b = 2}"},
+    {"enumerate", "ipairs(t); of a tensor x:rows()"},
+    {"zip", "for i = 1, #a do ... a[i], b[i] ... end"},
+    {"sorted", "sort(x); table.sort(t) of a table"},
+    {"reversed", "flip(x)"},
+    {"open", "io.open(path); read(path) of a data file"},
+    {"input", "io.read()"},
+    {"extend", "cat{a, b}"},
+    {"pop", "table.remove(t)"},
+    {"True", "true"},
+    {"False", "false"},
+    {"None", "nil"},
+    {"null", "nil"},
+    {"pi", "math.pi"},
+    {"inf", "math.huge"},
+    {"nan", "0 / 0"},
+    {"float16", "the word \"f16\": x:cast(\"f16\")"},
+    {"float32", "the word \"f32\": x:cast(\"f32\")"},
+    {"float64", "the word \"f64\": x:cast(\"f64\")"},
+    {"int8", "the word \"i8\": x:cast(\"i8\")"},
+    {"int16", "the word \"i16\": x:cast(\"i16\")"},
+    {"int32", "the word \"i32\": x:cast(\"i32\")"},
+    {"int64", "the word \"i64\": x:cast(\"i64\")"},
+    {"uint8", "the word \"u8\": x:cast(\"u8\")"},
+    {"columns", "names, as in x, names = read(\"x.csv\")"},
+    {"DataFrame", "a tensor: x, names = read(\"x.csv\")"},
+    {"head", "x[{{1, 5}}]"},
+    {"tail", "x[{{-5, -1}}]"},
+    {"describe", ":stats x"},
+    {"info", ":type x"},
+    {"iloc", "x[{row, column}], both from 1"},
+    {"loc", "x[{row, column}]; x[mask] takes rows"},
+    {"sort_values", "x[x[{{}, column}]:argsort()]"},
+    {"value_counts", "unique(x), or bincount(x)"},
+    {"dropna", "x[bitnot(isnan(x):any(2))]"},
+    {"fillna", "nan_to_num(x)"},
     {"disp", "show(x)"},
     {"pprint", "show(t)"},
     {"time", ":time EXPR, or os.clock()"},
@@ -174,6 +219,7 @@ static const row words[] = {
     {"exit", "os.exit() or :quit"},
     {"quit", ":quit"}};
 
+#define PLOTS "there are no plots; write(\"x.csv\", x) for another program"
 /* Where nothing takes its place, or more is to be said. */
 static const row notes[] = {
     {"print", "as in Lua, a table is an address; show(t) prints its fields"},
@@ -194,10 +240,22 @@ static const row notes[] = {
     {"inv", "matrix inverses are not there yet"},
     {"pinv", "matrix inverses are not there yet"},
     {"solve", "linear solvers are not there yet"},
-    {"lstsq", "linear solvers are not there yet; gradients can fit: "
-              "scripts/linear_regression.lua"},
-    {"polyfit", "linear solvers are not there yet; gradients can fit: "
-                "scripts/linear_regression.lua"},
+    {"lstsq", "linear solvers are not there yet; gradients can fit: in a loop "
+              "w = w - 0.1 * grad(loss)(w)"},
+    {"polyfit", "linear solvers are not there yet; gradients can fit: in a "
+                "loop w = w - 0.1 * grad(loss)(w)"},
+    {"quantile", "quantiles are not there yet: q is sort(x)[k] with k near "
+                 "1 + q * (#x - 1)"},
+    {"percentile", "quantiles are not there yet: p is sort(x)[k] with k near "
+                   "1 + p / 100 * (#x - 1)"},
+    {"cov", "not there yet: with c = x - mean(x, 1) it is "
+            "matmul(c.T, c) / (#x - 1)"},
+    {"corrcoef", "not there yet: with z = (x - mean(x, 1)) / std(x, 1) it is "
+                 "matmul(z.T, z) / (#x - 1)"},
+    {"corr", "not there yet: with z = (x - mean(x, 1)) / std(x, 1) it is "
+             "matmul(z.T, z) / (#x - 1)"},
+    {"groupby", "groups are not there yet: mean(x[x[{{}, 1}]:eq(v)], 1) is "
+                "that of one"},
     {"det", "determinants are not there yet"},
     {"svd", "decompositions are not there yet"},
     {"eig", "decompositions are not there yet"},
@@ -207,12 +265,21 @@ static const row notes[] = {
     {"LSTM", "recurrent layers are not there yet"},
     {"GRU", "recurrent layers are not there yet"},
     {"RNN", "recurrent layers are not there yet"},
-    {"plot", "there are no plots; write(\"x.csv\", x) for another program"},
+    {"plot", PLOTS},
     {"compile", "nothing to do: what is recorded is fused by itself"},
     {"jit", "nothing to do: what is recorded is fused by itself"}};
 
 /* Modules of others. */
-static const char *const modules[] = {"np", "torch", "jnp", "jax", "tf", "F"};
+static const char *const modules[] = {"np",     "torch",      "jnp", "jax",
+                                      "tf",     "tensorflow", "F",   "pd",
+                                      "pandas", "scipy",      "sp",  "sklearn"};
+static const char *const plotters[] = {"plt", "sns", "matplotlib", "pyplot"};
+
+/* What a module of others has, though a name alone is something else here. */
+static const row members[] = {{"load", "read(\"x.npz\")"},
+                              {"tensor", "tensor{1, 2}"},
+                              {"bool", "the word \"bool\": x:cast(\"bool\")"},
+                              {"bool_", "the word \"bool\": x:cast(\"bool\")"}};
 
 /* Options. */
 static const row options[] = {{"dim", "axis"},       {"dims", "axis"},
@@ -237,10 +304,30 @@ const char *lt_synonym_at(size_t i, char *hint, size_t size) {
     return notes[i].name;
   }
   i -= COUNT(notes);
+  if (i < COUNT(plotters)) {
+    snprintf(hint, size, "%s", PLOTS);
+    return plotters[i];
+  }
+  i -= COUNT(plotters);
   if (i >= COUNT(modules)) return NULL;
   snprintf(hint, size, "functions stand alone here: %s.exp(x) is exp(x)",
            modules[i]);
   return modules[i];
+}
+
+int lt_foreign_module(const char *name) {
+  for (size_t i = 0; i < COUNT(modules); i++)
+    if (strcmp(modules[i], name) == 0) return 1;
+  return strcmp(name, "numpy") == 0; /* a method, too, with its own row */
+}
+
+int lt_member_synonym(const char *name, char *hint, size_t size) {
+  for (size_t i = 0; i < COUNT(members); i++)
+    if (strcmp(members[i].name, name) == 0) {
+      snprintf(hint, size, "here it is %s", members[i].ours);
+      return 1;
+    }
+  return lt_synonym(name, hint, size);
 }
 
 int lt_synonym(const char *name, char *hint, size_t size) {

@@ -133,7 +133,14 @@ static int tensor_eq(lua_State *L) { return refuse_compare(L, "==", "eq"); }
 static int tensor_lt(lua_State *L) { return refuse_compare(L, "<", "lt"); }
 static int tensor_le(lua_State *L) { return refuse_compare(L, "<=", "le"); }
 
+/* A loop calls what stands behind its `in` with two values, nil at first. */
 static int tensor_call(lua_State *L) {
+  if (lua_gettop(L) == 3 && lua_isnil(L, 2) && lua_isnil(L, 3))
+    return lt_fail(L, "for i, row in x:rows() do visits every row",
+                   "a tensor is no iterator");
+  if (lua_gettop(L) == 2 && lua_type(L, 2) == LUA_TSTRING)
+    return lt_fail(L, "[[ ]] is a string; x[tensor{1, 3}] takes rows 1 and 3",
+                   "a tensor is no function");
   return lt_fail(L, "t[i] takes an element or a row",
                  "a tensor is no function");
 }

@@ -183,6 +183,10 @@ end
 -- ---- axes and sizes --------------------------------------------------------
 
 function args.axis_below(name, rank, axis)
+  if type(axis) == "string" then
+    core.fail(name .. ": an axis must be a whole number, got a string",
+      core.columns_hint)
+  end
   axis = args.whole_number(name, "an axis", axis)
   local at = axis < 0 and axis + rank + 1 or axis
   if at >= 1 and at <= rank then return at end

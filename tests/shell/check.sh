@@ -51,10 +51,10 @@ has 'is an error of its line' "$err" \
 check -d cuda:0 loop.lua
 is 'nor may it be the default' "$rc" 3
 
-printf 'local x = rand(3)\n  print(fooo(x))\n' >name.lua
+printf 'local x = rand(3)\n  print(flor(x))\n' >name.lua
 check name.lua
 is 'a name that nobody defined' "$rc $(first)" \
-  "1 name.lua:2:9: error: attempt to call a nil value (global 'fooo')"
+  "1 name.lua:2:9: error: attempt to call a nil value (global 'flor')"
 has 'gets a guess' "$err" "hint: did you mean 'floor'?"
 
 echo 'x = = 3' >syntax.lua
@@ -289,7 +289,7 @@ if [ -e /dev/full ]; then
 fi
 mkdir -p 'two words'
 echo 'print(...)' >'two words/a b.lua'
-run "$TSH" -q <<<':check "two words/a b.lua" "c d"'
+run "$TSH" -q -v <<<':check "two words/a b.lua" "c d"'
 is 'a name with blanks' "$rc/${out%%$'\n'*}" '0/c d'
 
 run "$TSH" -q <<'END'

@@ -51,7 +51,7 @@ key Enter
 expect 'a typo does not trap' $'in[11]:1: print("abc\ntsh>'
 text 'f('
 key Enter Enter Enter
-expect 'two empty lines end an entry' $'near <eof>\ntsh>'
+expect 'two empty lines end an entry' $'was complete\ntsh>'
 clear
 
 printf 'function f(a)\n\tlocal b = a\n\n\treturn b + 1\nend\n' >paste.txt

@@ -206,7 +206,7 @@ has 'the name of a column' "$err" 'x[{{}, names.price}]'
 
 # ---- names of others ----
 session 'np.sum(1)\n'
-refuses 'a module' 1 'hint: functions stand alone here: np.exp(x) is exp(x)'
+refuses 'a module' 1 'hint: functions stand alone: here it is sum'
 session 'nn.Conv2d(1, 2, 3)\n'
 refuses 'a layer' 1 "hint: did you mean 'nn.conv2d'?"
 session 'optim.Adam{}\n'

@@ -1,0 +1,154 @@
+#!/bin/bash
+# Names that NumPy, PyTorch, pandas and Python have: what an error, or a note on
+# an entry, says of them.
+set -u
+# shellcheck source=tests/shell/_tests.sh
+. "$(dirname "$0")/_tests.sh"
+cd "$dir" || exit 1
+printf 'height,weight\n3,2\n1,4\n2,9\n' >people.csv
+echo 'return 3' >three.lua
+
+# hint CODE WANT: of an error with d, names = read("people.csv").
+hint() {
+  run "$TSH" -e 'd, names = read("people.csv")' -p "$1"
+  is "$1" "$(sed -n 's/^  hint: //p' <<<"$err")" "$2"
+}
+# value CODE WANT
+value() {
+  run "$TSH" -e 'd, names = read("people.csv")' -p "$1"
+  gives "$1" 0 "$2"
+}
+
+# ---- modules ----
+stands='functions stand alone: here it is'
+hint 'np.concatenate(d)' 'here it is cat{a, b}'
+hint 'np.exp(d)' "$stands exp"
+hint 'torch.stack{d}' "$stands stack"
+hint 'np.loadtxt("x")' 'here it is read("x.csv")'
+hint 'torch.save(d)' 'here it is write("x.npy", x)'
+hint 'torch.load("x")' 'here it is read("x.npz")'
+hint 'np.random.randn(3)' "$stands randn"
+hint 'torch.nn.Linear(2, 3)' "$stands nn.linear"
+hint 'torch.optim.Adam()' "$stands optim.adam"
+hint 'pd.read_csv("x")' 'here it is read("x.csv")'
+hint 'plt.plot(d)' \
+  'there are no plots; write("x.csv", x) for another program'
+hint 'plt.show()' 'there are no plots; write("x.csv", x) for another program'
+hint 'F.relu(d)' "$stands relu"
+hint 'tf.zzz' 'functions stand alone, without tf; :apropos zzz looks for them'
+hint 'jnp.sofmax(d)' \
+  "functions stand alone, without jnp; did you mean 'softmax'?"
+hint 'np.linalg.inv(d)' 'matrix inverses are not there yet'
+hint 'np.pi' 'here it is math.pi'
+hint 'np.float32' 'here it is the word "f32": x:cast("f32")'
+
+# ---- functions ----
+hint 'hist(d)' 'here it is histogram(x, 10)'
+hint 'str(3)' 'here it is tostring(x)'
+hint 'dir(d)' 'here it is :who for your names, :apropos WORD for functions'
+hint 'int(3.7)' 'here it is x:i32(); of one number math.floor(v)'
+hint 'rows(d)' 'it is a method: x:rows()'
+hint 'ln(d)' 'here it is log(x)'
+hint 'cov(d)' \
+  'not there yet: with c = x - mean(x, 1) it is matmul(c.T, c) / (#x - 1)'
+hint 'lstsq(d, d)' 'linear solvers are not there yet; gradients can fit: in a loop w = w - 0.1 * grad(loss)(w)'
+hint 'sofmax(d)' "did you mean 'softmax'?"
+hint 'rnad(3)' "did you mean 'rand'?"
+hint 'nn.Linear(2, 3)' "did you mean 'nn.linear'?"
+hint 'abc(d)' "did you mean 'abs'?"
+hint 'xyz(d)' ''
+hint 'age(d)' ''
+hint 'print(f"{d}")' 'a text is put together by .., "x is " .. x, or by string.format("%.2f", v)'
+
+# What the hints promise: the covariance of (3, 1, 2) and (2, 4, 9) is -1.
+value 'd = d:f64() c = d - mean(d, 1) return matmul(c.T, c) / (#d - 1)' \
+  $'f64[2,2]\n[[ 1., -1.],\n [-1., 13.]]'
+value 'd[d[{{}, names.height}]:argsort()]' $'i64[3,2]\n[[1, 4],\n [2, 9],\n [3, 2]]'
+value 'd[bitnot(isnan(d):any(2))].shape' '[3,2]'
+value 'd[{{1, 2}}].shape, mean(d[d[{{}, 1}]:eq(1)], 1)' \
+  '[2,2]  f32[2] [1., 4.]'
+
+# ---- tables of columns ----
+hint 'd.columns' 'here it is names, as in x, names = read("x.csv")'
+column='a column of a file is x[{{}, names'
+methods='with x, names = read(path); :doc tensor lists the methods'
+hint 'd.weight' "$column.weight}] $methods"
+hint 'd.age' "$column.age}] $methods"
+hint 'd["my height"]' "${column}[\"my height\"]}] $methods"
+hint 'd:head()' 'here it is x[{{1, 5}}]'
+hint 'd:describe()' 'here it is :stats x'
+by='columns have numbers: x, names = read(path), c = x[{{}, names.price}]; x[c:argsort()] are the rows in its order'
+hint 'd:sort("age")' "$by"
+hint 'd:mean("age")' "$by"
+hint 'd:sort_values(1)' 'here it is x[x[{{}, column}]:argsort()]'
+hint 'd.shap' "did you mean 'shape'?"
+hint 'd:summ()' "did you mean 'sum'?"
+hint 'zeros(2).age' \
+  'it has shape, dtype, device, T; :doc tensor lists its methods'
+
+# ---- loops, brackets ----
+hint '(function() for row in d do end end)()' \
+  'for i, row in x:rows() do visits every row'
+hint '(function() for v in {1} do end end)()' \
+  'for i, v in ipairs(t) do, or for k, v in pairs(t) do'
+hint 'tensor([[1,2],[3,4]])' \
+  '[[ ]] is a string here; rows are {{1, 2}, {3, 4}}'
+hint 'd[[1,2]]' '[[ ]] is a string; x[tensor{1, 3}] takes rows 1 and 3'
+hint 'd(1)' 't[i] takes an element or a row'
+
+# ---- load ----
+hint 'load("fit.safetensors")' 'read("fit.safetensors")'
+hint 'load("people.csv")' 'read("people.csv")'
+hint 'load("three.lua")' 'dofile("three.lua")'
+hint 'loadfile("people.csv")' 'read("people.csv")'
+hint 'dofile("people.csv")' 'read("people.csv")'
+hint 'dofile("model.pt")' 'tsh reads npy, npz, safetensors, csv and json files'
+value 'load("return ...", "=x", "t", {})(4)' 4
+value 'load("x = = 1") == nil' true
+value 'load(function() end)()' ''
+value 'dofile("three.lua"), loadfile("three.lua")()' '3  3'
+value 'coroutine.wrap(function() load("coroutine.yield(7)")() end)()' 7
+echo 'coroutine.yield(8)' >yields.lua
+value 'coroutine.wrap(function() dofile("yields.lua") end)()' 8
+run "$TSH" people.csv
+has 'a data file is no script' "$err" 'tsh -I x=FILE reads data into'
+
+# ---- a name alone ----
+# note ENTRY WANT: the notes of a session on its last entry.
+note() {
+  run "$TSH" <<<"$1"
+  is "$1" "$err" "${2:+note: }$2"
+}
+note 'True' "nothing is called 'True'; here it is true"
+note 'None' "nothing is called 'None'; here it is nil"
+note 'foo' "nothing is called 'foo'"
+note 'sofmax' "nothing is called 'sofmax'; did you mean 'softmax'?"
+note 'nil' ''
+note 'relu;' ''
+note 'adam' "nothing is called 'adam'"
+note 'x = 1 x = nil' ''
+note '1 == tensor{1}' '1 == tensor{1} is false whatever the tensor holds; eq(tensor{1}, 1) compares its elements'
+note 'zeros(3) ~= 2' 'zeros(3) ~= 2 is true whatever the tensor holds; ne(zeros(3), 2) compares its elements'
+note 'tensor{1}:item() == 1' ''
+note 'tensor(1).shape == 1' ''
+note '#zeros(3) == 3' ''
+
+# ---- words of the session ----
+run "$TSH" <<<$'help\n1'
+has 'help' "$out" ':doc      NAME'
+run "$TSH" <<<$'exit\n1'
+gives 'exit' 0 ''
+run "$TSH" <<<$'quit()\n1'
+gives 'quit()' 0 ''
+run "$TSH" <<<$'exit = 4\nexit'
+gives 'a variable comes first' 0 4
+run "$TSH" <<<$'x = {\n1,\nexit\n}\n#x'
+gives 'and the middle of an entry is none' 0 1
+
+# ---- files that are not there ----
+run "$TSH" foo.lua
+refuses 'a name with an ending' 2 'tsh: no such file: foo.lua'
+run "$TSH" scripts/foo
+refuses 'a name with a folder' 2 'tsh: no such file: scripts/foo'
+
+finish
