@@ -415,6 +415,7 @@ int lt_habit(lt *l, const char *chunk, int line, const char *message,
     if (lua_pcall(l->L, 1, 0, 0) != LUA_OK) s.found = 0;
     lua_settop(l->L, top);
     fclose(s.out);
+    if (!s.found) *text = '\0';
     text[size - 1] = '\0';
     if (strlen(text) + 2 > size) strcpy(text + size - 4, "...");
   }
