@@ -24,19 +24,24 @@ static int ends_in_eof(const char *message) {
 
 static int is_blank(char c) { return isspace((unsigned char)c) != 0; }
 
-/* An expression that ends too early or goes wrong inside is a bad statement
- * from its first word on: then the other message, of the expression, says
- * more - unless that stumbled over an assignment. */
-static int blames_start(const char *message, const char *expression,
-                        const char *code) {
+/* Is it about the first word of the code? */
+static int is_near_start(const char *message, const char *code) {
   const char *near = strstr(message, "near '");
   size_t n;
-  if (strstr(expression, "near '='")) return 0;
-  if (strstr(message, ": syntax error near")) return 1;
   if (!near) return 0;
   near += 6;
   n = strcspn(near, "'");
   return n && strncmp(code + strspn(code, " \t\n"), near, n) == 0;
+}
+
+/* An expression that ends too early or goes wrong inside is a bad statement
+ * from its first word on: then the other message, of the expression, says
+ * more - unless that stumbled over an assignment, or at once. */
+static int blames_start(const char *message, const char *expression,
+                        const char *code) {
+  if (strstr(expression, "near '='") || is_near_start(expression, code))
+    return 0;
+  return strstr(message, ": syntax error near") || is_near_start(message, code);
 }
 
 /* Loads `before` and `code` as one text; the function or a message is pushed.

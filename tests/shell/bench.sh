@@ -187,14 +187,14 @@ done
 
 # ---- what was kept is damaged ----
 good='"median": 1e-6, "low": 9e-7, "high": 2e-6'
-for rows in 3 '[3]' '[null, 1]' '[{}]' '[{"name": "x"}]' '[{"name": "x", "stats": {}}]' \
+for kept_rows in 3 '[3]' '[null, 1]' '[{}]' '[{"name": "x"}]' '[{"name": "x", "stats": {}}]' \
   '[{"name": "x", "stats": 3}]' '[{"name": {}, "stats": {'"$good"'}}]' \
   '[{"name": "x", "stats": {"median": "x", "low": 1, "high": 1}}]' \
   '[{"name": "x", "stats": {"median": 0, "low": 0, "high": 0}}]' \
   '[{"name": "x", "stats": {"median": 1}}]'; do
-  echo "{\"rows\": $rows}" >"$kept/damaged.json"
+  echo "{\"rows\": $kept_rows}" >"$kept/damaged.json"
   bench --vs damaged -e x
-  refuses "rows: $rows" 1 "what is kept as 'damaged' is no measurement"
+  refuses "rows: $kept_rows" 1 "what is kept as 'damaged' is no measurement"
 done
 echo '{"rows": [{"name": "x", "stats": {'"$good"'}}], "machine": {"cpu": {"a": 1}, "threads": "2"}}' \
   >"$kept/damaged.json"

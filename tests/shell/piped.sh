@@ -60,6 +60,8 @@ session 's = "a; b" -- x; y\nx = "--"; x\nfor i = 1, 2 do s = i; f = s end\ns\nx
 gives 'a ; in a string, a comment, a block' 0 $'--\n2'
 session 'x = 1; x =\n5\nx\n'
 gives 'what is behind a ; goes on' 0 5
+session 'if x then\n pass\nend\n'
+refuses 'the message of the statement' 1 "syntax error near 'end'"
 session 'x = 1; x +* 2\n'
 refuses 'and is wrong' 1 "near '+'"
 session 'y = 1; matmul(ones(2, 3), ones(2, 3))\n'
