@@ -320,8 +320,7 @@ int lt_distance(const char *a, const char *b) {
 /* Are two neighbours swapped, and is all else the same? */
 static int is_swap(const char *a, const char *b) {
   while (*a && *a == *b) a++, b++;
-  return *a && a[1] && a[0] == b[1] && a[1] == b[0] &&
-         strcmp(a + 2, b + 2) == 0;
+  return *a && *b && a[0] == b[1] && a[1] == b[0] && strcmp(a + 2, b + 2) == 0;
 }
 
 int lt_slip(const char *typed, const char *name) {
