@@ -255,13 +255,17 @@ static int write_topic(lt *l, const char *topic, FILE *out) {
   return lt_doc(l, topic, out);
 }
 
+/* It writes no files, whatever is typed into it. */
+#define PAGE                                                                   \
+  "LESSSECURE=1 LESSHISTFILE=- less -FRX '-Psq leaves, blank shows more'"
+
 /* Through the user's pager; without one, as it is. */
 static void page(const char *text, size_t size) {
   const char *pager = getenv("PAGER");
   FILE *pipe;
   fflush(stdout);
   sh_signals_keep_pipe(1);
-  pipe = popen(pager && *pager ? pager : "less -FRX", "w");
+  pipe = popen(pager && *pager ? pager : PAGE, "w");
   if (pipe) fwrite(text, 1, size, pipe); /* who has seen enough closes it */
   if (!pipe || pclose(pipe) == 127 << 8) fwrite(text, 1, size, stdout);
   sh_signals_keep_pipe(0);

@@ -151,6 +151,7 @@ static char **attempt(const char *text, int start, int end) {
   if (open_quote(rl_line_buffer, start)) return NULL; /* a file's name */
   if (sh_command_wants_file(rl_line_buffer, start)) return NULL;
   rl_attempted_completion_over = 1;
+  if (!*text && rl_line_buffer[0] != ':') return NULL; /* all names are none */
   if (is_command_word(start) || rl_line_buffer[0] == ':')
     sh_command_complete(*reader->place->l, rl_line_buffer, start, text,
                         add_name, &found);

@@ -32,6 +32,8 @@ const char *sh_after_prompt(const char *line) {
       at += 5;
     else if (strncmp(at, "..> ", 4) == 0)
       at += 4;
+    else if (strcmp(at, "tsh>") == 0 || strcmp(at, "..>") == 0)
+      at += strlen(at);
     else if (strncmp(at, "tsh[", 4) == 0 && (end = strstr(at, "]> ")) != NULL)
       at = end + 3;
     else
@@ -181,18 +183,32 @@ static int is_several(const session *s, const char *text) {
   return sh_is_command(text) || !lt_is_entry(*s->place.l, text);
 }
 
+/* What stands behind a prompt, which may be indented; or NULL. */
+static const char *prompted(const char *line) {
+  const char *at = line + strspn(line, " \t"), *after = sh_after_prompt(at);
+  return after != at ? after : NULL;
+}
+
 /* What was read is a line, a whole entry of several, or a paste of entries: up
- * to the first that fails each is run, as if it had been typed. */
+ * to the first that fails each is run, as if it had been typed. Of a session
+ * that was copied, what was printed is left out. */
 static int take_text(session *s, const char *text) {
   char *copy, *line, *next;
-  int rc = SH_GO_ON, several;
+  const char *typed;
+  int rc = SH_GO_ON, copied, several;
   if (!strchr(text, '\n')) return take_line(s, text, IS_LAST);
   if (!(copy = strdup(text))) return LT_NOMEM;
-  several = is_several(s, text);
+  copied = !s->size && prompted(text);
+  several = copied || is_several(s, text);
   for (line = copy; line && rc == SH_GO_ON; line = next) {
     next = strchr(line, '\n');
     if (next) *next++ = '\0';
-    rc = take_line(s, line, !next ? IS_LAST : several ? MAY_END : GOES_ON);
+    typed = copied ? prompted(line) : line;
+    if (!typed && next) continue;
+    rc = take_line(s, typed ? typed : "",
+                   !next     ? IS_LAST
+                   : several ? MAY_END
+                             : GOES_ON);
     if (next && s->code != LT_OK) {
       fputs("note: the lines that follow it are not run\n", stderr);
       break;

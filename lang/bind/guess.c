@@ -214,7 +214,10 @@ static int guess(lt *l, const char *message, const char *source, char *text,
   char word[80];
   int field;
   if (guess_use(message, source, text, size)) return 1;
-  if (!strstr(message, "attempt to call a nil value (")) return 0;
+  /* Names of dtypes are strings, and methods. */
+  if (!strstr(message, "attempt to call a nil value (") &&
+      !strstr(message, "attempt to call a string value (global"))
+    return 0;
   field = name_in(message, "(field '", word, sizeof word);
   if (!field && !name_in(message, "(global '", word, sizeof word)) return 0;
   if (!field && guess_prefix(word, source, text, size)) return 1;

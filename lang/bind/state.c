@@ -53,6 +53,17 @@ static void copy_globals(lua_State *L, int globals, int own) {
   }
 }
 
+/* Names that stand for themselves: {dtype = f32} may not be {dtype = nil}. */
+static void set_words(lua_State *L) {
+#define WORD_X(id, name, ...) #name,
+  static const char *const words[] = {TSH_DTYPES(WORD_X) "newaxis"};
+#undef WORD_X
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    lua_pushstring(L, words[i]);
+    lua_setglobal(L, words[i]);
+  }
+}
+
 /* Tables of the loaded libraries: math, string ... stay shared, they are only
  * looked up by name here. */
 int lt_open_core(lua_State *L) {
@@ -72,8 +83,7 @@ int lt_open_core(lua_State *L) {
   lt_shape_open(L);
   lt_tensor_open(L);
   lt_functions_open(L, globals, methods, own);
-  lua_pushliteral(L, "newaxis");
-  lua_setglobal(L, "newaxis");
+  set_words(L);
   luaL_requiref(L, "tsh", lt_open_tsh, 1);
   lua_pop(L, 1);
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);

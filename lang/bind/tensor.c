@@ -119,19 +119,31 @@ static int tensor_concat(lua_State *L) {
   return 1;
 }
 
-static int refuse_compare(lua_State *L, const char *sign, const char *name) {
+/* turned: the method where the first operand is a number. */
+static int refuse_compare(lua_State *L, const char *sign, const char *name,
+                          const char *turned) {
+  int number = lua_type(L, 1) == LUA_TNUMBER;
+  const char *b = number                          ? luaL_tolstring(L, 1, NULL)
+                  : lua_type(L, 2) == LUA_TNUMBER ? luaL_tolstring(L, 2, NULL)
+                                                  : "b";
   const char *why = lua_pushfstring(
       L,
-      "a tensor comparison has many answers; use a:%s(b), or equal(a,b) for "
+      "a tensor comparison has many answers; use a:%s(%s), or equal(a,b) for "
       "one boolean",
-      name);
+      number ? turned : name, b);
   return lt_fail_text(L, sign, why, NULL);
 }
 
-static int tensor_eq(lua_State *L) { return refuse_compare(L, "==", "eq"); }
+static int tensor_eq(lua_State *L) {
+  return refuse_compare(L, "==", "eq", "eq");
+}
 /* Lua asks a < b for b > a, too. */
-static int tensor_lt(lua_State *L) { return refuse_compare(L, "<", "lt"); }
-static int tensor_le(lua_State *L) { return refuse_compare(L, "<=", "le"); }
+static int tensor_lt(lua_State *L) {
+  return refuse_compare(L, "<", "lt", "gt");
+}
+static int tensor_le(lua_State *L) {
+  return refuse_compare(L, "<=", "le", "ge");
+}
 
 /* A loop calls what stands behind its `in` with two values, nil at first. */
 static int tensor_call(lua_State *L) {

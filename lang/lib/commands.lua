@@ -110,7 +110,12 @@ local function plural(n, word)
 end
 
 function command.time(rest)
-  local f = load_expression("time", need("time", rest, "an expression"))
+  local f = load(rest, "=time") -- `for ... end` is no expression
+  if f and rest ~= "" and not load("return " .. rest) then
+    core.show_source("time", rest)
+  else
+    f = load_expression("time", need("time", rest, "an expression"))
+  end
   local t = twins.time(f)
   local time_text = require("tsh.bench").time_text
   local parts = { "wall " .. time_text(t.wall), "cpu " .. time_text(t.cpu),

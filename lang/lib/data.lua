@@ -91,7 +91,7 @@ local function check_batches(x, y, size, key, options)
   if type(x) ~= "string" then check_rows("data.batches", x) end
   if math.type(size) ~= "integer" or size < 1 then
     core.fail("data.batches: a size is an integer from 1, got "
-      .. tostring(size))
+      .. (type(size) == "number" and tostring(size) or core.kind(size)))
   end
   if key ~= nil then check_key("data.batches", key) end
   if options ~= nil and type(options) ~= "table" then

@@ -120,7 +120,9 @@ local function print_columns(r)
     for _, k in ipairs(fields) do row[#row + 1] = number_text(of[k]) end
     rows[#rows + 1] = row
   end
-  for _, k in ipairs(fields) do table.insert(rows[1], k:upper()) end
+  for _, k in ipairs(fields) do -- median() itself takes the lower of two
+    table.insert(rows[1], k == "median" and "50 %" or k:upper())
+  end
   for i, of in ipairs(r.columns) do add(of.name or tostring(i), of) end
   add("all", r)
   print_table(align(rows))

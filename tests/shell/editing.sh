@@ -86,6 +86,10 @@ expect 'half a function is not run' $'\nnote: the lines that follow it are not r
 text 'p'
 key Enter
 expect 'by its lines' $'\n10\ntsh>'
+paste '    tsh> c = arange(3)\n    tsh> c\n    i64[3] [1, 2, 3]\n    tsh> for i = 1, 2 do\n    ..>   c = c + i\n    ..> end\n    1\n    tsh> c * 2\n    i64[3] [8, 10, 12]\n'
+expect 'a copied session, without what it printed' \
+  $'\ni64[3] [1, 2, 3]\ni64[3] [ 8, 10, 12]\ntsh>'
+clear
 paste 'local q = 14\nprint(q)\n'
 expect 'what can be one entry is one' $'\n14\ntsh>'
 clear
@@ -123,6 +127,11 @@ key Tab
 expect 'what it may be is listed' $'\nsoftmax(   softplus(  sort(\ntsh> x:so'
 key C-c
 clear
+text 'mean('
+key Tab Tab
+text '3)'
+expect 'nothing is listed for no letter' 'tsh> mean(3)'
+key C-c
 text ':pla'
 key Tab
 text '1+1'

@@ -66,6 +66,15 @@ session 'x = 1; x +* 2\n'
 refuses 'and is wrong' 1 "near '+'"
 session 'y = 1; matmul(ones(2, 3), ones(2, 3))\n'
 has 'and fails at its place' "$err" $'matmul(ones(2, 3), ones(2, 3))\n                  ^'
+session 'zeros(2, f64).dtype, tensor({1}, {dtype = bool}).dtype\n:time for i = 1, 2 do x = i end\nx\n'
+has 'a dtype by its bare name' "$out" 'f64  bool'
+has ':time of statements' "$out" 'wall '
+session 'bool(tensor{1})\n'
+refuses 'a dtype is no function' 1 'x:bool()'
+session 'rand(3) > 1.7\n'
+refuses 'a number is less' 1 'use a:gt(1.7)'
+session 'rand(3) <= 2\n'
+refuses 'a number is larger' 1 'use a:le(2)'
 session 'return 5\n'
 gives 'return' 0 5
 session '1 +* 2\n'
@@ -150,10 +159,10 @@ has 'stats' "$out" '3      1    2     3    1.41421  1    0    0'
 printf 'height,weight\n1,2\n4,5\n2.5,\n' >"$dir/table.csv"
 session ':stats read("'"$dir"'/table.csv")\n'
 is 'stats of a table' "$(head -4 <<<"$out")" \
-  'COLUMN  COUNT  NAN  MEAN      STD  MIN  MEDIAN  MAX
-height      3    0   2.5      1.5    1     2.5    4
-weight      3    1   3.5  2.12132    2     3.5    5
-all         6    1   2.9  1.59687    1     2.5    5'
+  'COLUMN  COUNT  NAN  MEAN      STD  MIN  50 %  MAX
+height      3    0   2.5      1.5    1   2.5    4
+weight      3    1   3.5  2.12132    2   3.5    5
+all         6    1   2.9  1.59687    1   2.5    5'
 session 'x, n = read("'"$dir"'/table.csv")\n:stats x\n:stats x, n\n'
 has 'without names the number' "$out" $'\n1           3    0   2.5'
 has 'with them' "$out" $'\nheight      3    0   2.5'
