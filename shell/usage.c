@@ -1,4 +1,5 @@
 /* usage.c - what tsh --help, tsh help WORD and tsh bench --help print. */
+#include <stdlib.h>
 #include <string.h>
 #include "shell.h"
 
@@ -31,7 +32,7 @@ static void print_option(char letter, const char *word, const char *argument,
   fprintf(out, "  %-22s  %s\n", text, help);
 }
 
-void sh_args_help(FILE *out) {
+static void write_help(FILE *out) {
   fputs("usage: tsh [OPTIONS]                       a session\n"
         "       tsh [OPTIONS] [run] FILE [ARGS]     run a script\n"
         "       tsh [OPTIONS] -e CODE | -p EXPR     run or print\n\n",
@@ -54,6 +55,18 @@ void sh_args_help(FILE *out) {
         "help:        tsh help language lists the topics of the guide\n"
         "examples:    scripts in share/tsh/examples, beside the bin of tsh\n",
         out);
+}
+
+void sh_args_help(FILE *out) {
+  char *text = NULL;
+  size_t size = 0;
+  FILE *sheet = open_memstream(&text, &size);
+  if (sheet) write_help(sheet);
+  if (sheet && fclose(sheet) == 0)
+    lt_fold(text, -1, out);
+  else
+    write_help(out);
+  free(text);
 }
 
 /* What `tsh help WORD` adds to the one line of the table. */

@@ -170,4 +170,11 @@ key Left BSpace Enter
 enter 'w'
 expect 'a letter goes with its accent' $'\na\ntsh>'
 key C-d
+
+# ---- the help of the command line -------------------------------------------------
+columns=60
+open "$TSH --help; $TSH -q"
+all=$(mux capture-pane -t "$name" -p -J -S -500)
+has 'tsh --help' "$all" 'usage: tsh [OPTIONS]'
+is 'is folded' "$(awk 'length > 60' <<<"$all")" ''
 finish
