@@ -1,4 +1,5 @@
 /* csv.c - numbers in text files: tables and JSON. */
+#include <stdlib.h>
 #include <string.h>
 #include "file.h"
 #include "priv.h"
