@@ -222,6 +222,8 @@ static const row words[] = {
     {"quit", ":quit"}};
 
 #define PLOTS "there are no plots; write(\"x.csv\", x) for another program"
+#define TABLES                                                                 \
+  "x, names = read(\"x.csv\") reads numbers; x[{{}, names.price}] is a column"
 #define LINE                                                                   \
   "not there yet; of a line the slope is ((x - x:mean()) * (y - "              \
   "y:mean())):sum() / ((x - x:mean()) ^ 2):sum()"
@@ -252,6 +254,8 @@ static const row notes[] = {
     {"fstring", TEXT},
     {"class", "there are no classes: a function that returns a table, or "
               "nn.layer"},
+    {"pandas", TABLES},
+    {"pd", TABLES},
     {"plotting", PLOTS},
     {"plots", PLOTS},
     {"chart", PLOTS},

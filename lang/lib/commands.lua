@@ -459,13 +459,36 @@ local function apropos_any(text)
   return #all > 0 and all or any
 end
 
+-- What a value of the user is, in a line; computes nothing.
+local function what_is(v)
+  local kind = type(v)
+  if core.is_tensor(v) then return twins.type(v) end
+  if kind == "function" then
+    local at = debug.getinfo(v, "S")
+    return ("a function%s"):format(at.what == "Lua"
+      and (", of %s:%d"):format(at.short_src, at.linedefined) or "")
+  elseif kind == "table" then
+    local names = {}
+    for k in next, v do -- order-free
+      if type(k) == "string" then names[#names + 1] = k end
+    end
+    table.sort(names)
+    local few = table.concat(names, ", ", 1, math.min(#names, 8))
+    return ("a table, %s%s%s"):format(plural(count_fields(v), "field"),
+      few ~= "" and ": " .. few or "", #names > 8 and ", ..." or "")
+  end
+  local text = kind == "string" and ("%q"):format(v) or tostring(v)
+  return ("a %s, %s"):format(kind, #text > 60 and text:sub(1, 57) .. "..."
+    or text)
+end
+
 -- What help says of a word that it does not know: what the user's name holds,
 -- or what mentions the words.
 function command.nothing_on(rest)
   local name, most = rest:match("^[%a_][%w_]*$"), 20
   local v = name and rawget(core.globals(), name)
   if v ~= nil then
-    print(("%s is %s"):format(name, twins.type(v)))
+    print(("%s is %s"):format(name, what_is(v)))
     if core.is_tensor(v) then
       print(("  :stats %s, :full %s; methods as %s:sum(), :doc tensor lists "
         .. "them"):format(name, name, name))

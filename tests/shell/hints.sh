@@ -138,6 +138,23 @@ hint 'tensor([[1,2],[3,4]])' \
 hint 'd[[1,2]]' '[[ ]] is a string; x[tensor{1, 3}] takes rows 1 and 3'
 hint 'd(1)' 't[i] takes an element or a row'
 
+# ---- texts in files ----
+printf 'name,v\na,1\nb,2\n' >text.csv
+cut='a table holds numbers; the shell leaves column 1 out:'
+hint 'read("text.csv")' "$cut cut -d',' --complement -f1 text.csv >new.csv"
+bash -c "$(sed -n "s/^  hint: $cut //p" <<<"$err")"
+value '(read("new.csv"))' $'i64[2,1]\n[[1],\n [2]]'
+printf 'a\tb\n1\tx\n' >text.tsv
+hint 'read("text.tsv")' "${cut/1/2} cut --complement -f2 text.tsv >new.csv"
+printf '"a, b",c\n1,x\n' >quotes.csv
+hint 'read("quotes.csv")' \
+  'a table holds numbers; a column of texts cannot be read'
+printf 'a;b\n1,5;-2,5\n' >comma.csv
+points='it has decimal commas; the shell makes points of them:'
+hint 'read("comma.csv")' "$points tr , . <comma.csv >new.csv"
+bash -c "$(sed -n "s/^  hint: $points //p" <<<"$err")"
+value '(read("new.csv"))' $'f32[1,2]\n[[ 1.5000, -2.5000]]'
+
 # ---- load ----
 hint 'load("fit.safetensors")' 'read("fit.safetensors")'
 hint 'load("people.csv")' 'read("people.csv")'
