@@ -189,7 +189,7 @@ static int guess_use(lua_State *L, const char *message, const char *source,
       name_in(message, "(global '", word, sizeof word))
     return lt_foreign_module(word) || strcmp(word, "random") == 0
                ? guess_member(word, source, text, size)
-                                   : lt_synonym(word, text, size);
+               : lt_synonym(word, text, size);
   if (strstr(message, "attempt to index a function value (") &&
       name_in(message, "(global '", word, sizeof word)) {
     snprintf(text, size,

@@ -254,8 +254,6 @@ static const row notes[] = {
     {"fstring", TEXT},
     {"class", "there are no classes: a function that returns a table, or "
               "nn.layer"},
-    {"pandas", TABLES},
-    {"pd", TABLES},
     {"plotting", PLOTS},
     {"plots", PLOTS},
     {"chart", PLOTS},
@@ -327,8 +325,11 @@ const char *lt_synonym_at(size_t i, char *hint, size_t size) {
   }
   i -= COUNT(plotters);
   if (i >= COUNT(modules)) return NULL;
-  snprintf(hint, size, "functions stand alone here: %s.exp(x) is exp(x)",
-           modules[i]);
+  if (strcmp(modules[i], "pd") == 0 || strcmp(modules[i], "pandas") == 0)
+    snprintf(hint, size, "%s", TABLES);
+  else
+    snprintf(hint, size, "functions stand alone here: %s.exp(x) is exp(x)",
+             modules[i]);
   return modules[i];
 }
 

@@ -38,8 +38,8 @@ typedef struct {
 /* Does the pattern, words apart by blanks, match the words from i on? Beside
  * themselves they are: ^ and $ the ends of a line, %n a name, %l names and
  * commas, %v a value with its calls and indices, %c what may be compared, %e an
- * expression, %o a value that no bracket opens, %q a string, %s anything in balance, also nothing. Captures are counted from
- * 0. */
+ * expression, %o a value that no bracket opens, %q a string, %s anything in
+ * balance, also nothing. Captures are counted from 0. */
 int lt_pattern_match(const lt_tokens *w, const char *pattern, int i,
                      lt_match *out);
 /* Past the bracket that word i opens, or -1. */

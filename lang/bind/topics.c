@@ -29,7 +29,8 @@ static const struct topic {
     {"devices", "Devices", "device gpu gpus cuda npu accelerator backend"},
     {"gradients", "Gradients",
      "gradient grad autograd autodiff backward backprop train training "
-     "parameter parameters weight weights network networks model models layer layers "
+     "parameter parameters weight weights network networks model models layer "
+     "layers "
      "optimizer optimizers"},
     {"laziness", "Nothing is computed",
      "lazy eager evaluation evaluate record recording pending fusion fuse "
