@@ -310,8 +310,6 @@ static int parse_task(parser *p) {
   if (a->task == SH_WORD_help && p->at < p->argc) a->topic = p->argv[p->at++];
   a->argc = p->argc - p->at;
   a->argv = p->argv + p->at;
-  if (a->task == SH_WORD_help && p->at < p->argc)
-    return sh_usage("%s: what is '%s' for?", text, p->argv[p->at]);
   return LT_OK;
 }
 

@@ -294,28 +294,52 @@ static void show(const char *topic, const char *text, FILE *out) {
   free(folded);
 }
 
-int sh_help(lt *l, const char *topic, FILE *out, FILE *err) {
-  char *text = NULL;
+/* Of several words the first that there is help on. Those that join them are
+ * none. */
+static int write_topics(lt *l, const char *topic, char *shown, size_t size,
+                        FILE *out) {
+  static const char joining[] =
+      " how to of in on a an the and or for with do i my is what ";
+  char word[60], spaced[64];
+  snprintf(shown, size, "%s", topic);
+  if (write_topic(l, topic, out) == LT_OK) return LT_OK;
+  if (!strchr(topic, ' ')) return LT_ERROR;
+  for (const char *at = topic; *at; at += strspn(at, " ")) {
+    size_t n = strcspn(at, " ");
+    snprintf(word, sizeof word, "%.*s", (int)n, at);
+    snprintf(spaced, sizeof spaced, " %s ", word);
+    at += n;
+    snprintf(shown, size, "%s", word);
+    if (!strstr(joining, spaced) && write_topic(l, word, out) == LT_OK)
+      return LT_OK;
+  }
+  return LT_ERROR;
+}
+
+int sh_help_known(lt *l, const char *topic, FILE *out) {
+  char *text = NULL, shown[200];
   size_t size = 0;
-  FILE *sheet;
+  FILE *sheet = open_memstream(&text, &size);
+  int rc;
+  if (!sheet) return LT_NOMEM;
+  rc = write_topics(l, topic, shown, sizeof shown, sheet);
+  if (fclose(sheet) != 0) rc = LT_NOMEM;
+  if (rc == LT_OK) show(shown, text, out);
+  free(text);
+  return rc;
+}
+
+int sh_help(lt *l, const char *topic, FILE *out, FILE *err) {
   int rc;
   if (!topic || !*topic) {
     list_commands(out);
     return LT_OK;
   }
-  sheet = open_memstream(&text, &size);
-  if (!sheet) return LT_NOMEM;
-  rc = write_topic(l, topic, sheet);
-  if (fclose(sheet) != 0) rc = LT_NOMEM;
-  if (rc == LT_OK)
-    show(topic, text, out);
-  else if (rc == LT_ERROR)
-    fprintf(err,
-            "error: no help on '%s'\n"
-            "  hint: tsh --help and :help list commands, :help language the "
-            "topics, :apropos WORD finds names\n",
-            topic);
-  free(text);
+  rc = sh_help_known(l, topic, out);
+  if (rc != LT_ERROR) return rc;
+  sh_run_begin(l, 0);
+  rc = lt_command(l, "nothing_on", topic, err);
+  sh_run_end();
   return rc;
 }
 

@@ -167,14 +167,22 @@ static int run_word(lt *l, const sh_args *a) {
   return rc;
 }
 
-/* A word, and what else has that name. */
-static int help_on(lt *l, const char *topic) {
-  FILE *none;
-  if (!sh_word_help(topic, stdout)) return sh_help(l, topic, stdout, stderr);
-  if (!(none = fopen("/dev/null", "we"))) return LT_OK;
-  sh_help(l, topic, stdout, none);
-  fclose(none);
-  return LT_OK;
+/* A word, and what else has that name; or several, about which there may be
+ * something. */
+static int help_on(lt *l, const sh_args *a) {
+  size_t size = strlen(a->topic) + 1;
+  char *topic;
+  int rc = LT_OK;
+  for (int i = 0; i < a->argc; i++) size += strlen(a->argv[i]) + 1;
+  if (!(topic = malloc(size))) return LT_NOMEM;
+  strcpy(topic, a->topic);
+  for (int i = 0; i < a->argc; i++) strcat(strcat(topic, " "), a->argv[i]);
+  if (sh_word_help(topic, stdout))
+    sh_help_known(l, topic, stdout);
+  else
+    rc = sh_help(l, topic, stdout, stderr);
+  free(topic);
+  return rc;
 }
 
 /* Modules and files come first, wherever they stand. */
@@ -211,7 +219,7 @@ static int perform(lt **pl, const sh_args *a) {
   case SH_WORD_completions:
     return sh_pages(a->argc == 1 ? a->argv[0] : "", stdout);
   case SH_WORD_help:
-    return help_on(l, a->topic);
+    return help_on(l, a);
   case SH_SESSION:
     return sh_session(pl, a);
   default:

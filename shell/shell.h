@@ -167,6 +167,8 @@ int sh_is_command(const char *line);
 int sh_command(const sh_place *place, const char *line, int *failed,
                char **entry);
 int sh_help(lt *l, const char *topic, FILE *out, FILE *err); /* LT code */
+/* The same without a word on what is not known: LT_ERROR. */
+int sh_help_known(lt *l, const char *topic, FILE *out);
 const char *const *sh_command_texts(void); /* for lt_options */
 /* Completion in a line that begins with ':': names for the word that begins at
  * `start`; does a file's name belong there? */

@@ -2,6 +2,7 @@
  * lists, tuples, named arguments, dictionaries. */
 #include <ctype.h>
 #include <string.h>
+#include "priv.h"
 #include "tokens.h"
 
 enum { FAR = 200 }; /* words before the error that are looked at */
@@ -213,15 +214,35 @@ static int is_named(const lt_tokens *w, int i, int end) {
   return i + 2 < end && w->word[i].name && lt_is_token(&w->word[i + 1], "=");
 }
 
+/* torch.optim.Adam is optim.adam. 1: a part of the name was known. */
+static int write_called(const lt_tokens *w, int from, int open, FILE *out) {
+  const lt_token *last = &w->word[open - 1];
+  char ours[80];
+  int dots = 1;
+  for (int i = from + 1; i < open - 1; i += 2)
+    dots = dots && lt_is_token(&w->word[i], ".");
+  if (open - from < 3 || !dots || !last->name ||
+      (!lt_foreign_module(w->word[from].text) &&
+       !lt_is_token(&w->word[from], "optim") &&
+       !lt_is_token(&w->word[from], "nn")) ||
+      !lt_library_member(last->text, ours, sizeof ours)) {
+    write_span(w, from, open, out);
+    return 0;
+  }
+  fputs(ours, out);
+  /* An optimizer is made without the parameters. */
+  return strncmp(ours, "optim.", 6) == 0;
+}
+
 static int named_habit(const lt_tokens *w, int e, int open, FILE *out) {
   int end = lt_past_bracket(w, open), from = lt_value_start(w, open - 1);
-  int plain = 0, named = 0;
+  int plain = 0, named = 0, only_named;
   if (end < 0 || from < 0 || !lt_is_token(&w->word[e], "=")) return 0;
   fputs("names are given in a table: ", out);
-  write_span(w, from, open, out);
+  only_named = write_called(w, from, open, out);
   for (int i = open + 1, next; i < end - 1; i = next + 1) {
     next = past_item(w, i, end - 1);
-    if (is_named(w, i, next)) continue;
+    if (only_named || is_named(w, i, next)) continue;
     fputs(plain++ ? ", " : "(", out);
     write_span(w, i, next, out);
   }

@@ -1,4 +1,5 @@
 /* csv.c - numbers in text files: tables and JSON. */
+#include <stdlib.h>
 #include <string.h>
 #include "file.h"
 #include "priv.h"
@@ -66,6 +67,57 @@ static void push_table(lua_State *L, const file_table *t, dev *d, int want) {
   lua_remove(L, -2);
 }
 
+/* What parts the fields of a file's first line: , ; or a tab; 0: quotes are in
+ * the way, or there is one field. */
+static char separator_of(const char *path) {
+  static const char signs[] = ",;\t";
+  size_t count[3] = {0}, best = 0;
+  char line[1000];
+  FILE *in = fopen(path, "re");
+  int has = in && fgets(line, sizeof line, in);
+  if (in) fclose(in);
+  if (!has || strchr(line, '"')) return 0;
+  for (const char *at = line; *at; at++)
+    for (size_t i = 0; i < 3; i++) count[i] += *at == signs[i];
+  for (size_t i = 1; i < 3; i++)
+    if (count[i] > count[best]) best = i;
+  return count[best] ? signs[best] : 0;
+}
+
+/* Does it stand there as "1,5"? */
+static int has_decimal_comma(const char *quoted) {
+  const char *at = quoted + (*quoted == '"');
+  size_t before, after;
+  at += *at == '-';
+  before = strspn(at, "0123456789");
+  if (at[before] != ',') return 0;
+  after = strspn(at + before + 1, "0123456789");
+  return before && after && at[before + 1 + after] == '"';
+}
+
+/* What can be done about 'field 2 is no number: "abc"'. */
+static const char *number_hint(lua_State *L, const char *text,
+                               const char *path) {
+  static const char what[] = " is no number: ";
+  const char *at = strstr(text, what), *field = strstr(text, ": field ");
+  int plain = path[strcspn(path, " \t'\"$\\")] == '\0' && *path != '-' &&
+              strncmp(path, "/dev/", 5) != 0;
+  char by, option[8] = "";
+  if (!at) return NULL;
+  if (has_decimal_comma(at + sizeof what - 1))
+    return lua_pushfstring(L,
+                           "it has decimal commas; the shell makes points of "
+                           "them: tr , . <%s >new.csv",
+                           plain ? path : "FILE");
+  by = plain && field ? separator_of(path) : 0;
+  if (!by) return "a table holds numbers; a column of texts cannot be read";
+  if (by != '\t') snprintf(option, sizeof option, "-d'%c' ", by);
+  return lua_pushfstring(L,
+                         "a table holds numbers; the shell leaves column %d "
+                         "out: cut %s--complement -f%d %s >new.csv",
+                         atoi(field + 8), option, atoi(field + 8), path);
+}
+
 /* file_table(who, file, path, labels, header, dtype, device): data [rows,
  * columns], labels i64 [rows] or nil, the list of column names or nil. who: the
  * function for messages; header, dtype and device may be nil. */
@@ -80,12 +132,7 @@ int lt_read_csv(lua_State *L) {
   file_table *t = push_holder(L);
   tsh_err err = {.size = sizeof err};
   if (file_csv_take(f, &how, t, &err) != TSH_OK)
-    return lt_raise_as(
-        L, who, &err,
-        strstr(err.text, " is no number: ")
-            ? "a table holds numbers: number its texts, or leave "
-              "their column out"
-            : NULL);
+    return lt_raise_as(L, who, &err, number_hint(L, err.text, path));
   note_rounded(who, path, t);
   lt_begin(L);
   push_table(L, t, d, want);

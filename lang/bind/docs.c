@@ -379,10 +379,25 @@ static int name_doc(const char *name, int in_guide, FILE *out) {
   return found || lt_lua_doc(name, 1, out);
 }
 
+/* Does a global have this name which nothing of ours and nothing of Lua has? */
+static int is_users(lt *l, const char *name) {
+  char *text = NULL;
+  size_t size = 0;
+  FILE *sheet;
+  int known;
+  if (!lt_is_defined(l, name) || !(sheet = open_memstream(&text, &size)))
+    return 0;
+  known = function_doc(name, sheet) || library_doc(name, 0, sheet) ||
+          module_doc(name, sheet) || lt_lua_doc(name, 0, sheet);
+  fclose(sheet);
+  free(text);
+  return !known;
+}
+
 int lt_doc(lt *l, const char *name, FILE *out) {
   const char *method = strchr(name, ':'); /* x:sum is sum */
   const char *topic = lt_topic_of(name);
-  (void)l;
+  if (is_users(l, name)) return LT_ERROR;
   if (method && method[1]) name = method + 1;
   if (topic && strcmp(topic, name) == 0 && !lt_function_find(name))
     return lt_topic(name, out) ? LT_OK : LT_ERROR;

@@ -98,6 +98,24 @@ static int member_of(const char *source, const char *module, char *last,
   return 0;
 }
 
+/* "nn.linear" with the arguments that the line gives nn.Linear. */
+static void add_arguments(const char *source, const char *last, char *ours,
+                          size_t size) {
+  size_t n = strlen(last), used = strlen(ours), i = 0;
+  const char *at = source;
+  int depth = 0;
+  if (strncmp(ours, "nn.", 3) != 0) return;
+  while ((at = strstr(at, last)) != NULL && at[n] != '(') at += n;
+  if (!at) return;
+  for (at += n; at[i]; i++) {
+    depth += (at[i] == '(') - (at[i] == ')');
+    if (depth == 0) break;
+  }
+  if (!at[i] || used + i + 2 > size) return;
+  memcpy(ours + used, at, i + 1);
+  ours[used + i + 1] = '\0';
+}
+
 static int guess_member(const char *module, const char *source, char *text,
                         size_t size) {
   char last[80], ours[80];
@@ -108,6 +126,7 @@ static int guess_member(const char *module, const char *source, char *text,
   consider_ours(&s);
   if (s.least > 0 && lt_library_member(last, ours, sizeof ours)) {
     snprintf(s.best, sizeof s.best, "%s", ours);
+    add_arguments(source, last, s.best, sizeof s.best);
     s.least = 0;
   }
   if (s.least == 0)
@@ -143,14 +162,34 @@ static int guess_prefix(const char *word, const char *source, char *text,
   return 0;
 }
 
+/* Is it a spec of nn? */
+static int is_spec(lua_State *L, const char *name) {
+  int top = lua_gettop(L), is = 0;
+  lua_pushglobaltable(L);
+  lua_pushstring(L, name);
+  if (lua_rawget(L, -2) == LUA_TTABLE) {
+    lua_pushstring(L, "kind");
+    is = lua_rawget(L, -2) == LUA_TSTRING;
+  }
+  lua_settop(L, top);
+  return is;
+}
+
 /* A module of others, x.shape(), tensor.zeros(3). */
-static int guess_use(const char *message, const char *source, char *text,
-                     size_t size) {
+static int guess_use(lua_State *L, const char *message, const char *source,
+                     char *text, size_t size) {
   char word[80];
+  if (strstr(message, "attempt to call a table value (") &&
+      name_in(message, "(global '", word, sizeof word) && is_spec(L, word)) {
+    snprintf(text, size, "a spec is no function: nn.forward(%s, params, x)",
+             word);
+    return 1;
+  }
   if (strstr(message, "attempt to index a nil value (") &&
       name_in(message, "(global '", word, sizeof word))
-    return lt_foreign_module(word) ? guess_member(word, source, text, size)
-                                   : lt_synonym(word, text, size);
+    return lt_foreign_module(word) || strcmp(word, "random") == 0
+               ? guess_member(word, source, text, size)
+               : lt_synonym(word, text, size);
   if (strstr(message, "attempt to index a function value (") &&
       name_in(message, "(global '", word, sizeof word)) {
     snprintf(text, size,
@@ -213,7 +252,7 @@ static int guess(lt *l, const char *message, const char *source, char *text,
                  size_t size) {
   char word[80];
   int field;
-  if (guess_use(message, source, text, size)) return 1;
+  if (guess_use(l->L, message, source, text, size)) return 1;
   /* Names of dtypes are strings, and methods. */
   if (!strstr(message, "attempt to call a nil value (") &&
       !strstr(message, "attempt to call a string value (global"))
@@ -242,6 +281,7 @@ int lt_guess(lt *l, const char *message, const char *source, char *text,
              size_t size) {
   question q = {message, source, text, size, 0};
   int top = lua_gettop(l->L);
+  if (lt_use(message, source, text, size)) return 1;
   if (!lua_checkstack(l->L, 10)) return 0;
   lua_pushcfunction(l->L, ask);
   lua_pushlightuserdata(l->L, &q);

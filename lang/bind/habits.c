@@ -11,7 +11,7 @@ enum { WORDS = 200, LINES = 40 };
 
 typedef struct {
   const char *pattern; /* see lt_pattern_match */
-  const char *hint;    /* %1 a capture, %(1 one that stands apart */
+  const char *hint;    /* see lt_write_hint */
   int above;           /* Lua may notice it late, lines below */
 } habit;
 
@@ -40,6 +40,8 @@ static const habit habits[] = {
      "here it is for %1 = %2, %3, %4 do ... end, the last one included", 1},
     {"for %n in range ( %c , %c ) :",
      "here it is for %1 = %2, %3 - 1 do ... end", 1},
+    {"for %n in range ( len ( %e ) ) :",
+     "here it is for %1 = 1, #%(2 do ... end", 1},
     {"for %n in range ( %e ) :",
      "here it is for %1 = 1, %2 do ... end; positions count from 1", 1},
     {"for %l in enumerate ( %e ) :",
@@ -79,8 +81,10 @@ static const habit habits[] = {
     {"^ del %v $", "here it is %1 = nil", 0},
     {"^ raise %s $", "here it is error(\"...\")", 0},
     {"^ assert %e $", "here it is assert(%1)", 0},
-    {"^ print %v , %s $", "here it is print(%1, %2)", 0},
-    {"print %v", "here it is print(%1)", 0},
+    {"^ print %o , %s $", "here it is print(%1, %2)", 0},
+    {"print %o", "here it is print(%1)", 0},
+    {"%q . format ( %s )", "here it is (\"%s\"):format(%2); %.2f is a number's",
+     0},
     {"^ global %n", "a name without 'local' is global: leave it out", 0},
     {"let %n", "a local name is local %1 = ...", 0},
     {"var %n", "a local name is local %1 = ...", 0},
@@ -111,6 +115,12 @@ static const habit habits[] = {
     {"%v not in %v", NO_IN, 0},
     {"%v in %v", NO_IN, 0}};
 
+/* These come before brackets. */
+static const habit first_habits[] = {
+    {"print ( %s , end = %c )",
+     "print ends its line; io.write(%1) does not, a tensor as tostring(x)", 0},
+    {"%q % ( %s )", "text is made by (%1):format(%2)", 0}};
+
 /* %name of IPython. */
 static const struct {
   const char *name, *ours;
@@ -134,20 +144,6 @@ typedef struct {
 
 /* ---- the table ----------------------------------------------------------- */
 
-static void write_hint(const mistake *m, const char *hint, const lt_match *at,
-                       FILE *out) {
-  for (; *hint; hint++) {
-    int apart = hint[0] == '%' && hint[1] == '(';
-    int k = hint[0] == '%' ? hint[1 + apart] - '1' : -1;
-    if (k < 0 || k >= LT_CAPTURES) {
-      fputc(*hint, out);
-      continue;
-    }
-    lt_span_write(&m->w, at->part[k], apart, out);
-    hint += 1 + apart;
-  }
-}
-
 static int try_habit(const mistake *m, const habit *h, FILE *out) {
   int from = m->first, line = m->e < m->w.n ? m->w.word[m->e].line : 0;
   lt_match at;
@@ -161,7 +157,7 @@ static int try_habit(const mistake *m, const habit *h, FILE *out) {
        i += h->above ? -1 : 1) {
     if (i >= m->w.n || !lt_pattern_match(&m->w, h->pattern, i, &at)) continue;
     if (!h->above && at.all.to <= m->e) continue;
-    write_hint(m, h->hint, &at, out);
+    lt_write_hint(&m->w, h->hint, &at, out);
     return 1;
   }
   return 0;
@@ -272,6 +268,25 @@ static int option_habit(lt *l, const char *chunk, const char *code, FILE *out) {
   return is;
 }
 
+/* for i = 1, 3 without do, if x without then: what was begun is named. */
+static int missing_habit(const mistake *m, FILE *out) {
+  int is_do = strncmp(m->message, "'do' expected", 13) == 0, i = m->e - 1;
+  const char *word = is_do ? "do" : "then";
+  if (!is_do && strncmp(m->message, "'then' expected", 15) != 0) return 0;
+  for (; i >= 0 && i > m->e - WORDS; i--) {
+    const lt_token *at = &m->w.word[i];
+    if (is_do ? lt_is_token(at, "for") || lt_is_token(at, "while")
+              : lt_is_token(at, "if") || lt_is_token(at, "elseif"))
+      break;
+  }
+  if (i < 0 || i <= m->e - WORDS) return 0;
+  fprintf(out, "'%s' is missing: ", word);
+  lt_span_write(&m->w, (lt_span){i, m->e}, 0, out);
+  fprintf(out, " %s%s", word,
+          lt_is_token(&m->w.word[i], "elseif") ? "" : " ... end");
+  return 1;
+}
+
 /* ---- all of it ----------------------------------------------------------- */
 
 /* How Lua takes code up to `end` behind `before`: all of it, a beginning, or
@@ -366,10 +381,13 @@ static int find_refused(mistake *m, const char *code, int line) {
 
 static int write_habit(mistake *m, const char *chunk, FILE *out) {
   if (m->first < m->w.n && magic_habit(m, out)) return 1;
+  for (size_t i = 0; i < COUNT(first_habits); i++)
+    if (try_habit(m, &first_habits[i], out)) return 1;
   if (text_habit(m, out) || lt_bracket_habit(&m->w, m->e, out)) return 1;
   for (size_t i = 0; i < COUNT(habits); i++)
     if (try_habit(m, &habits[i], out)) return 1;
   if (slip_habit(m, m->e - 1, out) || slip_habit(m, m->e, out)) return 1;
+  if (m->e < m->w.n && missing_habit(m, out)) return 1;
   return end_habit(m, chunk, out);
 }
 

@@ -189,6 +189,10 @@ static int match_from(matcher *m, const char *p, int i) {
            take(m, rest, i, i + 1);
   if (*p == '%' && p[1] == 'l') return match_names(m, rest, i);
   if (*p == '%' && p[1] == 'v') return take(m, rest, i, past_value(w, i));
+  if (*p == '%' && p[1] == 'o')
+    return !opens(&w->word[i]) && take(m, rest, i, past_value(w, i));
+  if (*p == '%' && p[1] == 'q')
+    return w->word[i].string && take(m, rest, i, i + 1);
   if (size == 2 && *p == '%' && strchr("ecs", p[1]))
     return match_part(m, p[1], rest, i);
   if (w->word[i].string || strlen(w->word[i].text) != size ||
@@ -246,4 +250,18 @@ void lt_span_write(const lt_tokens *w, lt_span s, int apart, FILE *out) {
     }
   }
   if (apart) fputc(')', out);
+}
+
+void lt_write_hint(const lt_tokens *w, const char *hint, const lt_match *at,
+                   FILE *out) {
+  for (; *hint; hint++) {
+    int apart = hint[0] == '%' && hint[1] == '(';
+    int k = hint[0] == '%' ? hint[1 + apart] - '1' : -1;
+    if (k < 0 || k >= LT_CAPTURES) {
+      fputc(*hint, out);
+      continue;
+    }
+    lt_span_write(w, at->part[k], apart, out);
+    hint += 1 + apart;
+  }
 }

@@ -94,6 +94,12 @@ int lt_guess(lt *l, const char *message, const char *source, char *text,
  * when memory is short. */
 int lt_guess_name(lt *l, const char *word, int field, char *text, size_t size);
 
+/* ---- uses.c ---------------------------------------------------------------
+ */
+/* What a line that has failed is here, when it is right in Python; 0: no idea.
+ * Uses no Lua. */
+int lt_use(const char *message, const char *source, char *text, size_t size);
+
 /* ---- text under construction (print.c) ----------------------------------- */
 /* A sheet lies on the stack as a userdata: when an error jumps over the code
  * that writes it, the collector takes it. */

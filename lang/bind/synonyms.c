@@ -28,11 +28,13 @@ static const row words[] = {
     {"empty_like", "zeros_like(x)"},
     {"identity", "eye(n)"},
     {"range", "arange(first, last)"},
-    {"random", "rand(2, 3) or randn(2, 3)"},
+    {"random", "rand(2, 3) or randn(2, 3); seed, randint, randperm"},
     {"normal", "randn(2, 3)"},
     {"uniform", "rand(2, 3)"},
     {"randn_like", "randn(x.shape)"},
     {"rand_like", "rand(x.shape)"},
+    {"gauss", "randn(2, 3)"},
+    {"sample", "x[randperm(#x)[{{1, n}}]]"},
     {"choice", "x[randint(1, #x, {n})]"},
     {"shuffle", "x[randperm(#x)]"},
     {"manual_seed", "seed(1)"},
@@ -220,6 +222,12 @@ static const row words[] = {
     {"quit", ":quit"}};
 
 #define PLOTS "there are no plots; write(\"x.csv\", x) for another program"
+#define TABLES                                                                 \
+  "x, names = read(\"x.csv\") reads numbers; x[{{}, names.price}] is a column"
+#define LINE                                                                   \
+  "not there yet; of a line the slope is ((x - x:mean()) * (y - "              \
+  "y:mean())):sum() / ((x - x:mean()) ^ 2):sum()"
+#define TEXT "text is put together by \"x is \" .. x, or (\"%.2f\"):format(v)"
 /* Where nothing takes its place, or more is to be said. */
 static const row notes[] = {
     {"print", "as in Lua, a table is an address; show(t) prints its fields"},
@@ -240,10 +248,17 @@ static const row notes[] = {
     {"inv", "matrix inverses are not there yet"},
     {"pinv", "matrix inverses are not there yet"},
     {"solve", "linear solvers are not there yet"},
-    {"lstsq", "linear solvers are not there yet; gradients can fit: in a loop "
-              "w = w - 0.1 * grad(loss)(w)"},
-    {"polyfit", "linear solvers are not there yet; gradients can fit: in a "
-                "loop w = w - 0.1 * grad(loss)(w)"},
+    {"lstsq", LINE},
+    {"polyfit", LINE},
+    {"f-string", TEXT},
+    {"fstring", TEXT},
+    {"class", "there are no classes: a function that returns a table, or "
+              "nn.layer"},
+    {"plotting", PLOTS},
+    {"plots", PLOTS},
+    {"chart", PLOTS},
+    {"parameters", "parameters are a table of tensors, as params = "
+                   "nn.init(spec) gives"},
     {"quantile", "quantiles are not there yet: q is sort(x)[k] with k near "
                  "1 + q * (#x - 1)"},
     {"percentile", "quantiles are not there yet: p is sort(x)[k] with k near "
@@ -310,8 +325,11 @@ const char *lt_synonym_at(size_t i, char *hint, size_t size) {
   }
   i -= COUNT(plotters);
   if (i >= COUNT(modules)) return NULL;
-  snprintf(hint, size, "functions stand alone here: %s.exp(x) is exp(x)",
-           modules[i]);
+  if (strcmp(modules[i], "pd") == 0 || strcmp(modules[i], "pandas") == 0)
+    snprintf(hint, size, "%s", TABLES);
+  else
+    snprintf(hint, size, "functions stand alone here: %s.exp(x) is exp(x)",
+             modules[i]);
   return modules[i];
 }
 

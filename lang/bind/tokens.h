@@ -38,8 +38,8 @@ typedef struct {
 /* Does the pattern, words apart by blanks, match the words from i on? Beside
  * themselves they are: ^ and $ the ends of a line, %n a name, %l names and
  * commas, %v a value with its calls and indices, %c what may be compared, %e an
- * expression, %s anything in balance, also nothing. Captures are counted from
- * 0. */
+ * expression, %o a value that no bracket opens, %q a string, %s anything in
+ * balance, also nothing. Captures are counted from 0. */
 int lt_pattern_match(const lt_tokens *w, const char *pattern, int i,
                      lt_match *out);
 /* Past the bracket that word i opens, or -1. */
@@ -54,6 +54,10 @@ int lt_is_token(const lt_token *w, const char *text);
 /* The words of a span in Lua: None is nil there, != is ~=. A span of several
  * words that are no value gets parentheses where `apart` is set. */
 void lt_span_write(const lt_tokens *w, lt_span s, int apart, FILE *out);
+/* A hint with the captures of a match: %1 the first, %(1 as one that stands
+ * apart. */
+void lt_write_hint(const lt_tokens *w, const char *hint, const lt_match *at,
+                   FILE *out);
 
 /* ---- brackets of others (brackets.c) -------------------------------------
  * x[:,1], [1, 2], (2, 3), f(x, axis=1), {"a": 1} where word e is the first one

@@ -26,10 +26,11 @@ static const struct topic {
     {"dtypes", "dtypes",
      "dtype type types promotion promote cast casting float floats integer "
      "integers int bool half overflow rounding"},
-    {"devices", "Devices", "device gpu cuda npu accelerator backend"},
+    {"devices", "Devices", "device gpu gpus cuda npu accelerator backend"},
     {"gradients", "Gradients",
      "gradient grad autograd autodiff backward backprop train training "
-     "parameter parameters network networks model models layer layers "
+     "parameter parameters weight weights network networks model models layer "
+     "layers "
      "optimizer optimizers"},
     {"laziness", "Nothing is computed",
      "lazy eager evaluation evaluate record recording pending fusion fuse "

@@ -430,16 +430,84 @@ function twins.apropos(word)
   return found
 end
 
+local function print_found(found, most)
+  local rows = {}
+  for i, e in ipairs(found) do
+    if i > most then break end
+    rows[i] = { e[1], #e[2] > 56 and e[2]:sub(1, 53) .. "..." or e[2] }
+  end
+  print_table(rows)
+end
+
 function command.apropos(rest)
   local found = twins.apropos(need("apropos", rest, "a word"))
   if #found == 0 then
     core.fail(("nothing about '%s'"):format(rest), ":help language lists topics")
   end
-  local rows = {}
-  for i, e in ipairs(found) do
-    rows[i] = { e[1], #e[2] > 56 and e[2]:sub(1, 53) .. "..." or e[2] }
+  print_found(found, #found)
+end
+
+-- Entries that mention all of the words, or else one of them.
+local function apropos_any(text)
+  local words, seen, all, any = {}, {}, {}, {}
+  for w in text:gmatch("%S+") do
+    if #w > 2 then words[#words + 1] = w end
   end
-  print_table(rows)
+  for _, w in ipairs(words) do
+    for _, e in ipairs(twins.apropos(w)) do
+      local n = (seen[e[1]] or 0) + 1
+      seen[e[1]] = n
+      if n == 1 then any[#any + 1] = e end
+      if n == #words then all[#all + 1] = e end
+    end
+  end
+  return #all > 0 and all or any
+end
+
+-- What a value of the user is, in a line; computes nothing.
+local function what_is(v)
+  local kind = type(v)
+  if core.is_tensor(v) then return twins.type(v) end
+  if kind == "function" then
+    local at = debug.getinfo(v, "S")
+    return ("a function%s"):format(at.what == "Lua"
+      and (", of %s:%d"):format(at.short_src, at.linedefined) or "")
+  elseif kind == "table" then
+    local names = {}
+    for k in next, v do -- order-free
+      if type(k) == "string" then names[#names + 1] = k end
+    end
+    table.sort(names)
+    local few = table.concat(names, ", ", 1, math.min(#names, 8))
+    return ("a table, %s%s%s"):format(plural(count_fields(v), "field"),
+      few ~= "" and ": " .. few or "", #names > 8 and ", ..." or "")
+  end
+  local text = kind == "string" and ("%q"):format(v) or tostring(v)
+  return ("a %s, %s"):format(kind, #text > 60 and text:sub(1, 57) .. "..."
+    or text)
+end
+
+-- What help says of a word that it does not know: what the user's name holds,
+-- or what mentions the words.
+function command.nothing_on(rest)
+  local name, most = rest:match("^[%a_][%w_]*$"), 20
+  local v = name and rawget(core.globals(), name)
+  if v ~= nil then
+    print(("%s is %s"):format(name, what_is(v)))
+    if core.is_tensor(v) then
+      print(("  :stats %s, :full %s; methods as %s:sum(), :doc tensor lists "
+        .. "them"):format(name, name, name))
+    end
+    return
+  end
+  local found = apropos_any(rest)
+  if #found == 0 then
+    core.fail(("no help on '%s'"):format(rest), "tsh --help and :help list "
+      .. "commands, :help language the topics, :apropos WORD finds names")
+  end
+  print(("no help on '%s'; :apropos has:"):format(rest))
+  print_found(found, most)
+  if #found > most then print(("and %d more"):format(#found - most)) end
 end
 
 function command.load(rest)

@@ -175,7 +175,14 @@ local function optimizer(name, lr, fields, step, first)
   local opt = {}
   step = in_f32(step)
 
+  local function check_dot(params, what, use)
+    if params == opt then
+      core.fail(("%s: %s is called with a dot"):format(name, what), use)
+    end
+  end
+
   function opt.init(params)
+    check_dot(params, "init", "opt.init(params)")
     check_params(name, params)
     local state = {}
     for field in fields:gmatch("%S+") do
@@ -189,6 +196,7 @@ local function optimizer(name, lr, fields, step, first)
   end
 
   function opt.step(params, grads, state, rate)
+    check_dot(params, "step", "opt.step(params, grads, state)")
     check_step(name, grads, state, fields)
     check_grads(name, params, grads)
     local new = { step = state.step and state.step + 1 or nil }

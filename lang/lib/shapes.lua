@@ -209,7 +209,7 @@ local REPORT = { "ops", "launches", "moves", "flops", "bytes_read",
 local function write_report(r, errors, out)
   local function row(name, text) out:write(("%-14s%s\n"):format(name, text)) end
   out:write(("%s on %s: %s%s\n"):format(r.file, r.device, errors == 0
-    and "no error" or "1 error", (r.why or r.stopped)
+    and "no error found on shapes" or "1 error", (r.why or r.stopped)
     and ", not checked to its end" or ""))
   row("launches", ("%d (%d ops recorded)"):format(r.launches, r.ops))
   row("flop", count_text(r.flops, ""))

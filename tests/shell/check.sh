@@ -84,11 +84,11 @@ assert(x:sum():item() ~= 0)
 print(x)
 END
 check huge.lua
-is 'what no machine could hold' "$rc$err/${out%%$'\n'*}" '0/huge.lua on cpu: no error'
+is 'what no machine could hold' "$rc$err/${out%%$'\n'*}" '0/huge.lua on cpu: no error found on shapes'
 has 'its output is not shown' "$out" 'its output    not shown; tsh -v check shows it'
 shown huge.lua
 is 'but when it is asked for' "$(head -3 <<<"$out")" "$(printf '%s\n' 'f32[]' \
-  'f32[200000,200000]' 'huge.lua on cpu: no error')"
+  'f32[200000,200000]' 'huge.lua on cpu: no error found on shapes')"
 lacks 'nor named then' "$out" 'its output'
 check huge.lua
 # x, x + 1 and the product, 200000^2 of 4 bytes each: more than any memory.
@@ -149,7 +149,7 @@ lacks 'what it got, which is no answer' "$out" nan
 shown value.lua
 has 'what it got' "$out" "$(printf 'nan\t1\tfalse\tf32[3]\ti64[3,1]')"
 has 'data are known' "$out" "$(printf 'i64[2,2]\n[[1, 3],\n [2, 4]]')"
-has 'it says so' "$out" 'no error, not checked to its end'
+has 'it says so' "$out" 'no error found on shapes, not checked to its end'
 script data.lua <<'END'
 local x = tensor { 1, 3, 3 }
 local n = bincount(x)
@@ -246,7 +246,7 @@ x:sum():item() > 0
 END
 is 'in a session' "$rc" 0
 has 'of an expression' "$out" 'f32[3,3]  cpu  36 B'
-has 'of a file' "$out" 'args.lua on cpu: no error'
+has 'of a file' "$out" 'args.lua on cpu: no error found on shapes'
 has 'nothing ran, and values are known' "$out" "$(printf '0\ntrue')"
 run "$TSH" -q <<<'return pcall(tsh.check, function() return rand(3):sum():item() end)'
 has 'a value that is asked for is an error' "$out" 'only shapes are looked at'

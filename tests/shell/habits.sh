@@ -76,6 +76,7 @@ here 'for i in range(3):' \
   'for i = 1, 3 do ... end; positions count from 1'
 here 'for i in range(3):\n  print(i)\nx = 2' \
   'for i = 1, 3 do ... end; positions count from 1'
+here 'for i in range(len(t)): print(i)' 'for i = 1, #t do ... end'
 here 'for i in range(1, n): print(i)' 'for i = 1, n - 1 do ... end'
 here 'for v in xs:' \
   'for i, v in ipairs(xs) do ... end; of a tensor xs:rows()'
@@ -126,6 +127,26 @@ hint 'fro i = 1, 3 do print(i) end' "did you mean 'for'?"
 hint 'lcoal x = 1' "did you mean 'local'?"
 hint 'if x thne y = 1 end' "did you mean 'then'?"
 
+# ---- do, then are missing ----
+missing="is missing:"
+hint 'for i = 1, 3\nprint(i)\nend' "'do' $missing for i = 1, 3 do ... end"
+hint 'while x:any()\nprint(i)\nend' "'do' $missing while x:any() do ... end"
+hint 'while x print(1) end' "'do' $missing while x do ... end"
+hint 'if x == 2\n  print(i)\nend' "'then' $missing if x == 2 then ... end"
+hint 'if x y = 1 end' "'then' $missing if x then ... end"
+hint 'if x then y = 1\nelseif y\nprint(i)\nend' "'then' $missing elseif y then"
+
+# ---- texts ----
+hint 'print(x, y, end="")' \
+  'print ends its line; io.write(x, y) does not, a tensor as tostring(x)'
+here 'print("{} {}".format(3, x))' \
+  "(\"%s\"):format(3, x); %.2f is a number's"
+hint '"%d %d" % (3, 4)' 'text is made by ("%d %d"):format(3, 4)'
+hint 'torch.optim.Adam(lr=0.1)' 'names are given in a table: optim.adam{lr = 0.1}'
+hint 'optim.SGD(params, lr=0.1)' 'names are given in a table: optim.sgd{lr = 0.1}'
+hint 'nn.Linear(2, 3, bias=False)' \
+  'names are given in a table: nn.linear(2, 3, {bias = false})'
+
 # ---- what ends too early ----
 hint 'function f()\n\n' \
   "the entry ended before it was complete: 'end' is missing"
@@ -144,7 +165,6 @@ none 'x = "abc'
 none 'return return'
 none 'a.b:c = 1'
 none 'x = 1 2'
-none 'if x y = 1 end'
 none 'f(1 2)'
 none 't[1 2]'
 none 'x = 3 +* 2'

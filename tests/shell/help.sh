@@ -53,6 +53,50 @@ leads '==' 'Operators, and what Lua does not allow'
 has 'a loop over rows' "$("$TSH" help loop)" 'for i, row in x:rows() do ... end'
 run "$TSH" -e '' help history
 leads prompt Sessions
+leads weights 'Gradients and parameters'
+leads 'loops in python' 'Lua in short'
+run "$TSH" help gpu
+has 'devices: what is missing' "$out" \
+  '  A plugin is a file NAME.so: cuda:0 needs a cuda.so, and no such plugin'
+
+# says WORDS TEXT: the first line of help, as words of the command line and in a
+# session.
+says() {
+  # shellcheck disable=SC2086
+  run "$TSH" help $1
+  is "tsh help $1" "$rc/${out%%$'\n'*}" "0/$2"
+  is "in a session $1" "$(printf ':help %s\n' "$1" | "$TSH" 2>&1)" "$out"
+}
+random='random: here it is rand(2, 3) or randn(2, 3); seed, randint, randperm'
+says random "$random"
+says 'random numbers' "$random"
+says 'save weights' ':save FILE [NAMES]'
+plots='there are no plots; write("x.csv", x) for another program'
+says plotting "plotting: $plots"
+says 'how to plot' "plot: $plots"
+says pandas 'pandas: x, names = read("x.csv") reads numbers; x[{{}, names.price}] is a column'
+says class \
+  'class: there are no classes: a function that returns a table, or nn.layer'
+says f-string \
+  'f-string: text is put together by "x is " .. x, or ("%.2f"):format(v)'
+says numbers "no help on 'numbers'; :apropos has:"
+has 'and what that is' "$out" $'\nlinspace '
+run "$TSH" help zzyy qqxx
+refuses 'nobody knows any of them' 1 "no help on 'zzyy qqxx'"
+
+# mine VALUE WANT: ?t on a global.
+mine() {
+  is "?t on $1" "$(printf 't = %s\n?t\n' "$1" | "$TSH" 2>&1)" "t is $2"
+}
+mine 'arange(1, 10):f32()' 'f32[10]  cpu  40 B  (1 launch if run)
+  :stats t, :full t; methods as t:sum(), :doc tensor lists them'
+mine 3.5 'a number, 3.5'
+mine '"a\"b"' 'a string, "a\"b"'
+mine '{1, w = 2, b = 3}' 'a table, 3 fields: b, w'
+mine 'function() end' 'a function, of in[1]:1'
+has 'a name of ours stays' "$(printf 'sum = 3\n?sum\n' | "$TSH" 2>&1)" \
+  'sum(x, axis'
+
 # What has a help of its own keeps it, and names the topic.
 run "$TSH" help slice
 has 'a function is a function' "$out" 'slice(t, index)   or t:slice(index)'

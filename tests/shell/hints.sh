@@ -28,7 +28,7 @@ hint 'np.loadtxt("x")' 'here it is read("x.csv")'
 hint 'torch.save(d)' 'here it is write("x.npy", x)'
 hint 'torch.load("x")' 'here it is read("x.npz")'
 hint 'np.random.randn(3)' "$stands randn"
-hint 'torch.nn.Linear(2, 3)' "$stands nn.linear"
+hint 'torch.nn.Linear(2, 3)' "$stands nn.linear(2, 3)"
 hint 'torch.optim.Adam()' "$stands optim.adam"
 hint 'pd.read_csv("x")' 'here it is read("x.csv")'
 hint 'plt.plot(d)' \
@@ -51,7 +51,9 @@ hint 'rows(d)' 'it is a method: x:rows()'
 hint 'ln(d)' 'here it is log(x)'
 hint 'cov(d)' \
   'not there yet: with c = x - mean(x, 1) it is matmul(c.T, c) / (#x - 1)'
-hint 'lstsq(d, d)' 'linear solvers are not there yet; gradients can fit: in a loop w = w - 0.1 * grad(loss)(w)'
+line='not there yet; of a line the slope is ((x - x:mean()) * (y - y:mean())):sum() / ((x - x:mean()) ^ 2):sum()'
+hint 'polyfit(d, d, 1)' "$line"
+hint 'lstsq(d, d)' "$line"
 hint 'sofmax(d)' "did you mean 'softmax'?"
 hint 'rnad(3)' "did you mean 'rand'?"
 hint 'nn.Linear(2, 3)' "did you mean 'nn.linear'?"
@@ -60,6 +62,10 @@ hint 'xyz(d)' ''
 hint 'age(d)' ''
 hint 'print(f"{d}")' 'a text is put together by .., "x is " .. x, or by string.format("%.2f", v)'
 
+# A line y = 3 x - 2 has the slope that the hint promises.
+value "(function() local x = arange(1, 9):f64() local y = x * 3 - 2
+  return ${line#*slope is } end)()" 'f64[] 3'
+
 # What the hints promise: the covariance of (3, 1, 2) and (2, 4, 9) is -1.
 value 'd = d:f64() c = d - mean(d, 1) return matmul(c.T, c) / (#d - 1)' \
   $'f64[2,2]\n[[ 1., -1.],\n [-1., 13.]]'
@@ -67,6 +73,42 @@ value 'd[d[{{}, names.height}]:argsort()]' $'i64[3,2]\n[[1, 4],\n [2, 9],\n [3, 
 value 'd[bitnot(isnan(d):any(2))].shape' '[3,2]'
 value 'd[{{1, 2}}].shape, mean(d[d[{{}, 1}]:eq(1)], 1)' \
   '[2,2]  f32[2] [1., 4.]'
+
+# ---- lines that Lua takes ----
+hint '(function() for i in range(3) do end end)()' \
+  'here it is for i = 1, 3 do ... end; positions count from 1'
+hint '(function() for i in range(2, n) do end end)()' \
+  'here it is for i = 2, n - 1 do ... end'
+hint '(function() for i in range(2, 9, 3) do end end)()' \
+  'here it is for i = 2, 9, 3 do ... end, the last one included'
+hint '(function() for i in range(len(d)) do end end)()' \
+  'here it is for i = 1, #d do ... end'
+hint 'range(3)' 'here it is arange(first, last)'
+hint '"%d" % 3' 'text is made by ("%d"):format(3)'
+hint '"a" + "b"' 'texts are joined by ..: "a" .. "b"'
+hint '"a" + 1' 'texts are joined by ..: "a" .. 1'
+hint 'tostring(d) + tostring(d)' 'texts are joined by .., not by +'
+hint '"a" * 3' 'here it is ("a"):rep(3)'
+hint 'relu.backward()' 'grad(relu) is the gradient: grad(relu)(params)'
+hint 'd.backward()' 'grad(f) is the gradient of a function f'
+made='parameters are a table of tensors: what nn.init or your code has made'
+hint '({}).parameters()' "$made"
+hint '({}):parameters()' "$made"
+hint 'random.randint(1, 3)' "$stands randint"
+hint 'random.random()' \
+  'here it is rand(2, 3) or randn(2, 3); seed, randint, randperm'
+hint 'random.choice(d)' 'here it is x[randint(1, #x, {n})]'
+hint 'optim.adam{lr = 0.1}:step(1, 2, 3)' 'opt.step(params, grads, state)'
+hint 'optim.adam{lr = 0.1}:init(1)' 'opt.init(params)'
+hint 'tensor(1, 2)' 'here it is tensor{1, 2}'
+hint 'tensor(1, 2, 3)' 'here it is tensor{1, 2, 3}'
+hint 'stack(d, d)' 'here it is stack{d, d}'
+hint 'write(d, "o.csv")' 'here it is write("o.csv", d)'
+hint 'nn.forward(nn.linear(2, 3), d)' \
+  'here it is nn.forward(nn.linear(2, 3), params, d)'
+run "$TSH" -e 'spec = nn.linear(2, 3)' -p 'spec(zeros(4, 2))'
+has 'a spec is called' "$err" \
+  'hint: a spec is no function: nn.forward(spec, params, x)'
 
 # ---- tables of columns ----
 hint 'd.columns' 'here it is names, as in x, names = read("x.csv")'
@@ -95,6 +137,23 @@ hint 'tensor([[1,2],[3,4]])' \
   '[[ ]] is a string here; rows are {{1, 2}, {3, 4}}'
 hint 'd[[1,2]]' '[[ ]] is a string; x[tensor{1, 3}] takes rows 1 and 3'
 hint 'd(1)' 't[i] takes an element or a row'
+
+# ---- texts in files ----
+printf 'name,v\na,1\nb,2\n' >text.csv
+cut='a table holds numbers; the shell leaves column 1 out:'
+hint 'read("text.csv")' "$cut cut -d',' --complement -f1 text.csv >new.csv"
+bash -c "$(sed -n "s/^  hint: $cut //p" <<<"$err")"
+value '(read("new.csv"))' $'i64[2,1]\n[[1],\n [2]]'
+printf 'a\tb\n1\tx\n' >text.tsv
+hint 'read("text.tsv")' "${cut/1/2} cut --complement -f2 text.tsv >new.csv"
+printf '"a, b",c\n1,x\n' >quotes.csv
+hint 'read("quotes.csv")' \
+  'a table holds numbers; a column of texts cannot be read'
+printf 'a;b\n1,5;-2,5\n' >comma.csv
+points='it has decimal commas; the shell makes points of them:'
+hint 'read("comma.csv")' "$points tr , . <comma.csv >new.csv"
+bash -c "$(sed -n "s/^  hint: $points //p" <<<"$err")"
+value '(read("new.csv"))' $'f32[1,2]\n[[ 1.5000, -2.5000]]'
 
 # ---- load ----
 hint 'load("fit.safetensors")' 'read("fit.safetensors")'
