@@ -83,7 +83,8 @@ enter 'b=ones(2);c=b+ones(3)'
 expect_part 'the part of it around the caret' $'\n  ...2);c=b+ones(3)\n           ^\n'
 clear
 enter 'long_name_of_one = rand(3)'
-enter 'x = rand(1000)'
+enter 'x = rand(1000); #x'
+expect 'two names' $'\n1000\ntsh>'
 clear
 enter ':who'
 expect 'a table goes on below' $'x\n    f32   [1000]\n    cpu     4.0 kB\ntsh>'

@@ -69,7 +69,8 @@ interrupts() {
 }
 
 open
-enter 'kept = 7'
+enter 'kept = 7; kept'
+expect 'a variable' $'\n7\ntsh>'
 interrupts 'an endless loop' 'while true do end'
 enter 'kept'
 expect 'variables are intact' $'\n7\ntsh>'
