@@ -14,11 +14,11 @@ if ! command -v $tool >/dev/null; then
   exit 77
 fi
 
-# What git tracks or would track; a folder outside git is taken whole. In a
+# What git tracks or would track; without git all but what was built. In a
 # container the clone may belong to another user, which git refuses at first.
 files() {
   git -c safe.directory='*' ls-files -co --exclude-standard -- '*.c' '*.h' \
-    2>/dev/null || find . -name '*.[ch]' -type f
+    2>/dev/null || find . -name '*.[ch]' -type f -not -path './build*'
 }
 list=()
 while read -r f; do
