@@ -9,21 +9,19 @@
 typedef struct {
   int id;
   char letter;
-  const char *word, *argument, *help;
+  const char *word, *argument;
 } option;
 
 static const option options[] = {
 #define SH_X(id, letter, word, argument, help)                                 \
-  {SH_OPTION_##id, letter, word, argument, help},
+  {SH_OPTION_##id, letter, word, argument},
     SH_OPTIONS(SH_X)
 #undef SH_X
 };
 enum { NOPTIONS = sizeof options / sizeof *options };
 
-static const struct {
-  const char *name, *arguments, *help;
-} words[] = {
-#define SH_X(id, arguments, help) {#id, arguments, help},
+static const char *const words[] = {
+#define SH_X(id, arguments, help) #id,
     SH_WORDS(SH_X)
 #undef SH_X
 };
@@ -44,13 +42,13 @@ int sh_usage(const char *format, ...) {
 
 static int word_index(const char *text) {
   for (int i = 0; i < NWORDS; i++)
-    if (strcmp(words[i].name, text) == 0) return i;
+    if (strcmp(words[i], text) == 0) return i;
   return -1;
 }
 
 const char *sh_word_near(const char *typed) {
   const char *names[NWORDS + 1];
-  for (int i = 0; i < NWORDS; i++) names[i] = words[i].name;
+  for (int i = 0; i < NWORDS; i++) names[i] = words[i];
   names[NWORDS] = NULL;
   return sh_near(typed, names);
 }
@@ -301,7 +299,7 @@ static int parse_task(parser *p) {
   if (a->task == SH_WORD_run || a->task == SH_WORD_check) {
     if (p->at == p->argc)
       return sh_usage("%s needs FILE, or - for stdin",
-                      words[word < 0 ? 0 : word].name);
+                      words[word < 0 ? 0 : word]);
     a->script = p->argv[p->at++];
     a->argc = p->argc - p->at;
     a->argv = p->argv + p->at;
